@@ -1,0 +1,43 @@
+//! Throughline's pure centre: what a session *is*, with no I/O, no clock and no environment.
+//!
+//! - [`Message`] and [`Block`]: one neutral model that carries everything the provider formats have.
+//! - [`Shape`]: how an object looked on the wire it came from, so that encoding gives back the same JSON.
+//! - [`Fragment`]: the typed scaffold that clients put into conversations; with it "a real user message"
+//!   has exactly one definition, [`Message::is_real_user`].
+//! - [`Record`]: one line of a ledger. [`View`]: the fold of records, i.e. what a model would be sent now.
+//! - [`invariants`]: the API rules that every view must keep, a checker and a repairer.
+//! - [`tokens`]: counting, calibrated and cached.
+//!
+//! ```
+//! use throughline_core::{Message, Role, View};
+//!
+//! let mut view = View::default();
+//! view.push(Message::text(Role::User, "never touch the lockfile").into());
+//! assert_eq!(view.messages().count(), 1);
+//! ```
+
+mod block;
+mod content_hash;
+mod edit;
+mod fragment;
+mod ids;
+pub mod invariants;
+mod message;
+mod record;
+mod shape;
+pub mod tokens;
+mod usage;
+mod view;
+
+pub use block::{Block, Body, CallKind, Media, ResultContent, Source, ToolCall, ToolInput, ToolResult};
+pub use content_hash::content_id;
+pub use edit::{Edit, Op, Overlay, Stage};
+pub use fragment::{Fragment, Speaker};
+pub use ids::{CallId, EditId, GroupId, MessageId, SessionId};
+pub use message::{Flags, Message, Role};
+pub use record::{
+    Card, Checkpoint, Event, ForkPoint, Item, MemoryMode, Meta, Origin, Record, RecordError, Turn, Watermark,
+};
+pub use shape::{Shape, Wire};
+pub use usage::Usage;
+pub use view::{Entry, UndoError, View};

@@ -1,0 +1,253 @@
+//! The view: what a model would be sent now. It is the fold of the ledger, and nothing else.
+
+use crate::{Checkpoint, Edit, EditId, Item, Message, MessageId, Op, Origin, Overlay};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// One message of the view, and what edits show in place of its blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// As it was said.
+    pub message: Arc<Message>,
+    /// The line that holds it.
+    pub origin: Origin,
+    /// Replacements in force.
+    pub overlays: Vec<Overlay>,
+}
+
+impl Entry {
+    /// A message held by the line at `origin`.
+    pub fn new(message: Message, origin: Origin) -> Self {
+        Self { message: Arc::new(message), origin, overlays: Vec::new() }
+    }
+
+    /// The message as the model would see it.
+    pub fn shown(&self) -> Arc<Message> {
+        if self.overlays.is_empty() {
+            return self.message.clone();
+        }
+        let mut message = (*self.message).clone();
+        for overlay in &self.overlays {
+            if let Some(block) = message.blocks.get_mut(overlay.block) {
+                *block = (*overlay.with).clone();
+            }
+        }
+        Arc::new(message)
+    }
+
+    /// How a checkpoint names this message.
+    pub fn to_item(&self) -> Item {
+        Item::Keep {
+            id: self.message.id.clone(),
+            origin: self.origin.clone(),
+            overlays: self.overlays.clone(),
+        }
+    }
+}
+
+impl From<Message> for Entry {
+    fn from(message: Message) -> Self {
+        Self::new(message, Origin::default())
+    }
+}
+
+/// The fold of a ledger from its newest live checkpoint.
+///
+/// It remembers the steps it was folded from, because undoing one means folding the others again.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    base: Vec<Entry>,
+    base_checkpoint: Option<EditId>,
+    steps: Vec<Step>,
+    undone: HashSet<EditId>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Message(Entry),
+    Edit(Arc<Edit>, Origin),
+    Checkpoint(EditId, Arc<Vec<Entry>>),
+}
+
+/// Why an edit can't be undone from here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UndoError {
+    /// The edit is older than the checkpoint that the view starts from, or is that checkpoint.
+    #[error("edit {edit} lies behind checkpoint {checkpoint}; undo that checkpoint first")]
+    BehindCheckpoint {
+        /// The edit.
+        edit: EditId,
+        /// The checkpoint in the way.
+        checkpoint: EditId,
+    },
+    /// The ledger has no such edit.
+    #[error("this session has no edit {0}")]
+    Unknown(EditId),
+}
+
+impl View {
+    /// A view that starts from a checkpoint's items.
+    pub fn from_checkpoint(id: EditId, entries: Vec<Entry>) -> Self {
+        Self { base: entries.clone(), base_checkpoint: Some(id), entries, ..Self::default() }
+    }
+
+    /// A view that starts from another one, as a fork does.
+    pub fn from_entries(entries: Vec<Entry>) -> Self {
+        Self { base: entries.clone(), entries, ..Self::default() }
+    }
+
+    /// The messages as the model would see them, in order.
+    pub fn messages(&self) -> impl Iterator<Item = Arc<Message>> + '_ {
+        self.entries.iter().map(Entry::shown)
+    }
+
+    /// The entries, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The last message, which the next one names as its parent.
+    pub fn head(&self) -> Option<&MessageId> {
+        self.entries.last().map(|entry| &entry.message.id)
+    }
+
+    /// The checkpoint that the view starts from.
+    pub fn base_checkpoint(&self) -> Option<&EditId> {
+        self.base_checkpoint.as_ref()
+    }
+
+    /// Something was said.
+    pub fn push(&mut self, entry: Entry) {
+        self.steps.push(Step::Message(entry.clone()));
+        if !entry.message.flags.display_only {
+            self.entries.push(entry);
+        }
+    }
+
+    /// The view was replaced.
+    pub fn replace(&mut self, checkpoint: &Checkpoint, entries: Vec<Entry>) {
+        let entries = Arc::new(entries);
+        self.entries = (*entries).clone();
+        self.steps.push(Step::Checkpoint(checkpoint.id.clone(), entries));
+    }
+
+    /// The view was changed. An undo that this view can't carry out is an error, and changes nothing.
+    ///
+    /// `origin` is the line that holds the edit: placeholders that it brings in live there.
+    pub fn edit(&mut self, edit: Edit, origin: Origin) -> Result<(), UndoError> {
+        let undoes = edit.undoes().next().is_some();
+        for target in edit.undoes() {
+            self.check_undo(target)?;
+        }
+        let edit = Arc::new(edit);
+        self.steps.push(Step::Edit(edit.clone(), origin.clone()));
+        if undoes {
+            self.refold();
+        } else {
+            apply(&mut self.entries, &edit, &origin);
+        }
+        Ok(())
+    }
+
+    /// Whether an edit can be undone from here.
+    pub fn check_undo(&self, target: &EditId) -> Result<(), UndoError> {
+        if let Some(checkpoint) = &self.base_checkpoint
+            && checkpoint == target
+        {
+            return Err(UndoError::BehindCheckpoint { edit: target.clone(), checkpoint: checkpoint.clone() });
+        }
+        let in_suffix = self.steps.iter().any(|step| match step {
+            Step::Edit(edit, _) => edit.id == *target,
+            Step::Checkpoint(id, _) => id == target,
+            Step::Message(_) => false,
+        });
+        let in_base = self.base.iter().any(|entry| entry.overlays.iter().any(|o| o.edit == *target));
+        match (in_suffix || in_base, &self.base_checkpoint) {
+            (true, _) => Ok(()),
+            (false, Some(checkpoint)) => Err(UndoError::BehindCheckpoint {
+                edit: target.clone(),
+                checkpoint: checkpoint.clone(),
+            }),
+            (false, None) => Err(UndoError::Unknown(target.clone())),
+        }
+    }
+
+    /// Every edit and checkpoint since the base, oldest first, with whether it is in force.
+    pub fn edits(&self) -> impl Iterator<Item = (&EditId, bool)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Edit(edit, _) => Some((&edit.id, !self.undone.contains(&edit.id))),
+            Step::Checkpoint(id, _) => Some((id, !self.undone.contains(id))),
+            Step::Message(_) => None,
+        })
+    }
+
+    fn refold(&mut self) {
+        // Newest first: an undo that was itself undone counts not.
+        self.undone.clear();
+        for step in self.steps.iter().rev() {
+            if let Step::Edit(edit, _) = step
+                && !self.undone.contains(&edit.id)
+            {
+                self.undone.extend(edit.undoes().cloned());
+            }
+        }
+        let mut entries = self.base.clone();
+        for entry in &mut entries {
+            entry.overlays.retain(|overlay| !self.undone.contains(&overlay.edit));
+        }
+        for step in &self.steps {
+            match step {
+                Step::Message(entry) if entry.message.flags.display_only => {}
+                Step::Message(entry) => entries.push(entry.clone()),
+                Step::Edit(edit, _) if self.undone.contains(&edit.id) => {}
+                Step::Edit(edit, origin) => apply(&mut entries, edit, origin),
+                Step::Checkpoint(id, _) if self.undone.contains(id) => {}
+                Step::Checkpoint(_, replacement) => {
+                    entries = (**replacement).clone();
+                    for entry in &mut entries {
+                        entry.overlays.retain(|overlay| !self.undone.contains(&overlay.edit));
+                    }
+                }
+            }
+        }
+        self.entries = entries;
+    }
+}
+
+fn position(entries: &[Entry], id: &MessageId) -> Option<usize> {
+    // Edits mostly concern recent messages.
+    entries.iter().rposition(|entry| entry.message.id == *id)
+}
+
+/// Carries out an edit. What it names and the view lacks is passed over: the view may have been replaced since.
+fn apply(entries: &mut Vec<Entry>, edit: &Edit, origin: &Origin) {
+    for op in &edit.ops {
+        match op {
+            Op::Replace { message, block, with } => {
+                if let Some(at) = position(entries, message) {
+                    let overlays = &mut entries[at].overlays;
+                    overlays.push(Overlay { edit: edit.id.clone(), block: *block, with: with.clone() });
+                }
+            }
+            Op::Remove { messages } => {
+                let gone: HashSet<&MessageId> = messages.iter().collect();
+                entries.retain(|entry| !gone.contains(&entry.message.id));
+            }
+            Op::Fold { first, last, with } => {
+                if let (Some(from), Some(to)) = (position(entries, first), position(entries, last))
+                    && from <= to
+                {
+                    entries.splice(from..=to, [Entry::new((**with).clone(), origin.clone())]);
+                }
+            }
+            Op::Rewind { to: Some(id) } => {
+                if let Some(at) = position(entries, id) {
+                    entries.truncate(at + 1);
+                }
+            }
+            Op::Rewind { to: None } => entries.clear(),
+            Op::Undo { .. } => {}
+        }
+    }
+}
