@@ -189,9 +189,11 @@ impl Block {
         match &self.body {
             Body::Text(text) => text.is_empty(),
             Body::Reasoning { text, seal } => text.is_empty() && seal.is_none(),
-            Body::ToolCall(_) | Body::ToolResult(_) | Body::Image(_) | Body::Document(_) | Body::Unknown(_) => {
-                false
-            }
+            Body::ToolCall(_)
+            | Body::ToolResult(_)
+            | Body::Image(_)
+            | Body::Document(_)
+            | Body::Unknown(_) => false,
         }
     }
 

@@ -175,9 +175,10 @@ fn starts_with_ignoring_case(text: &str, mark: &str) -> bool {
 }
 
 fn ends_with_ignoring_case(text: &str, mark: &str) -> bool {
-    text.len().checked_sub(mark.len()).and_then(|at| text.as_bytes().get(at..)).is_some_and(|tail| {
-        tail.eq_ignore_ascii_case(mark.as_bytes())
-    })
+    text.len()
+        .checked_sub(mark.len())
+        .and_then(|at| text.as_bytes().get(at..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(mark.as_bytes()))
 }
 
 #[cfg(test)]

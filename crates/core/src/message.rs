@@ -109,13 +109,14 @@ impl Message {
             return false;
         }
         self.blocks.iter().any(|block| match &block.body {
-            Body::Text(text) => {
-                !text.trim().is_empty()
-                    && (self.flags.typed || Fragment::recognise(Speaker::User, text).is_none())
-            }
+            Body::Text(text) => self.is_word_of_user(text),
             Body::Image(_) | Body::Document(_) => true,
             Body::Reasoning { .. } | Body::ToolCall(_) | Body::ToolResult(_) | Body::Unknown(_) => false,
         })
+    }
+
+    fn is_word_of_user(&self, text: &str) -> bool {
+        !text.trim().is_empty() && (self.flags.typed || Fragment::recognise(Speaker::User, text).is_none())
     }
 
     /// The words a person said, scaffold left out; empty unless [`is_real_user`](Self::is_real_user).
@@ -127,11 +128,7 @@ impl Message {
             .blocks
             .iter()
             .filter_map(|block| match &block.body {
-                Body::Text(text)
-                    if self.flags.typed || Fragment::recognise(Speaker::User, text).is_none() =>
-                {
-                    Some(text.as_str())
-                }
+                Body::Text(text) if self.is_word_of_user(text) => Some(text.as_str()),
                 Body::Text(_)
                 | Body::Reasoning { .. }
                 | Body::ToolCall(_)

@@ -58,7 +58,11 @@ enum Key {
 
 impl Shape {
     /// The shape that turns `canonical` into `original`, or `None` where they are alike to the letter.
-    pub fn between(wire: Wire, canonical: &Map<String, Value>, original: &Map<String, Value>) -> Option<Self> {
+    pub fn between(
+        wire: Wire,
+        canonical: &Map<String, Value>,
+        original: &Map<String, Value>,
+    ) -> Option<Self> {
         let same_order = canonical.len() == original.len()
             && canonical.iter().zip(original).all(|((a, x), (b, y))| a == b && same(x, y));
         if same_order {
@@ -72,7 +76,10 @@ impl Shape {
             })
             .collect();
         keys.extend(
-            canonical.keys().filter(|key| !original.contains_key(*key)).map(|key| Key::Absent((key.clone(),))),
+            canonical
+                .keys()
+                .filter(|key| !original.contains_key(*key))
+                .map(|key| Key::Absent((key.clone(),))),
         );
         Some(Self { wire, keys })
     }
@@ -136,9 +143,7 @@ fn same(a: &Value, b: &Value) -> bool {
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|((k, x), (l, y))| k == l && same(x, y))
         }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same(x, y))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same(x, y)),
         _ => a == b,
     }
 }
@@ -185,7 +190,8 @@ mod tests {
         let canonical = serde_json::json!({"content": "old"});
         let original = serde_json::json!({"content": 7});
         let mut shape =
-            Shape::between(Wire::Chat, canonical.as_object().unwrap(), original.as_object().unwrap()).unwrap();
+            Shape::between(Wire::Chat, canonical.as_object().unwrap(), original.as_object().unwrap())
+                .unwrap();
         shape.release("content");
         let new = serde_json::json!({"content": "new"}).as_object().unwrap().clone();
         assert_eq!(Value::Object(shape.restore(Wire::Chat, new)), serde_json::json!({"content": "new"}));

@@ -165,10 +165,9 @@ impl View {
         let in_base = self.base.iter().any(|entry| entry.overlays.iter().any(|o| o.edit == *target));
         match (in_suffix || in_base, &self.base_checkpoint) {
             (true, _) => Ok(()),
-            (false, Some(checkpoint)) => Err(UndoError::BehindCheckpoint {
-                edit: target.clone(),
-                checkpoint: checkpoint.clone(),
-            }),
+            (false, Some(checkpoint)) => {
+                Err(UndoError::BehindCheckpoint { edit: target.clone(), checkpoint: checkpoint.clone() })
+            }
             (false, None) => Err(UndoError::Unknown(target.clone())),
         }
     }

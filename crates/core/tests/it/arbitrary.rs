@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 use throughline_core::{
-    Block, Body, CallKind, Flags, Media, Message, ResultContent, Role, Source, ToolCall, ToolInput, ToolResult,
+    Block, Body, CallKind, Flags, Media, Message, ResultContent, Role, Source, ToolCall, ToolInput,
+    ToolResult,
 };
 
 pub fn text() -> impl Strategy<Value = String> {
@@ -38,11 +39,18 @@ pub fn leaf() -> impl Strategy<Value = Block> {
 }
 
 pub fn block() -> impl Strategy<Value = Block> {
-    let result = (call_id(), proptest::collection::vec(leaf(), 0..3), text(), any::<bool>(), any::<Option<bool>>())
-        .prop_map(|(call, parts, text, plain, is_error)| {
-            let content = if plain { ResultContent::Text(text) } else { ResultContent::Parts(parts) };
-            Body::ToolResult(ToolResult { call: call.into(), kind: CallKind::Function, content, is_error }).into()
-        });
+    let result =
+        (call_id(), proptest::collection::vec(leaf(), 0..3), text(), any::<bool>(), any::<Option<bool>>())
+            .prop_map(|(call, parts, text, plain, is_error)| {
+                let content = if plain { ResultContent::Text(text) } else { ResultContent::Parts(parts) };
+                Body::ToolResult(ToolResult {
+                    call: call.into(),
+                    kind: CallKind::Function,
+                    content,
+                    is_error,
+                })
+                .into()
+            });
     let call = (call_id(), kind(), text()).prop_map(|(id, kind, text)| {
         let input = match kind {
             CallKind::Custom => ToolInput::Text(text),

@@ -23,7 +23,8 @@ fn call(id: &str, group: &str) -> Message {
         input: ToolInput::Json(serde_json::json!({})),
         kind: Default::default(),
     };
-    let mut message = named(Message::new(Role::Assistant, vec![Body::ToolCall(call).into()]), &format!("call {id}"));
+    let mut message =
+        named(Message::new(Role::Assistant, vec![Body::ToolCall(call).into()]), &format!("call {id}"));
     message.group = Some(group.into());
     message
 }

@@ -1,7 +1,8 @@
 use crate::arbitrary::message;
 use proptest::prelude::*;
 use throughline_core::{
-    Block, Checkpoint, Edit, EditId, Entry, Item, Message, MessageId, Op, Origin, Role, Stage, UndoError, View,
+    Block, Checkpoint, Edit, EditId, Entry, Item, Message, MessageId, Op, Origin, Role, Stage, UndoError,
+    View,
 };
 
 fn said(id: &str) -> Entry {
