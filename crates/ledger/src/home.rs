@@ -1,0 +1,170 @@
+use crate::LedgerError;
+use jiff::Timestamp;
+use std::fs;
+use std::path::{Path, PathBuf};
+use throughline_core::SessionId;
+
+/// Where everything of Throughline lives: `sessions/`, `blobs/`, `index/`.
+///
+/// Folders are made with mode 0700 and files with 0600: sessions hold whatever was pasted into them.
+#[derive(Clone, Debug)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// Uses `root`, which is made when first needed.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Ledgers, by day.
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// Long payloads and pictures, by content hash.
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    /// What can be rebuilt from the ledgers at any time.
+    pub fn index(&self) -> PathBuf {
+        self.root.join("index")
+    }
+
+    /// Marks of ledgers that may hold more than the index: one file per session, its content the ledger's path
+    /// relative to [`sessions`](Self::sessions).
+    pub fn dirty(&self) -> PathBuf {
+        self.index().join("dirty")
+    }
+
+    /// The file of a new session: `sessions/YYYY/MM/DD/<time>-<session id>.jsonl`.
+    pub fn ledger_path(&self, created: Timestamp, id: &SessionId) -> PathBuf {
+        let time = created.strftime("%Y-%m-%dT%H-%M-%S");
+        self.sessions()
+            .join(created.strftime("%Y/%m/%d").to_string())
+            .join(format!("{time}-{}.jsonl", file_name(id)))
+    }
+
+    /// A ledger's path relative to [`sessions`](Self::sessions), as forks and markers name it.
+    pub fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(self.sessions()).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    /// The file that a relative path names; `None` where it would lead out of the sessions folder.
+    pub fn resolve(&self, relative: &str) -> Option<PathBuf> {
+        let path = Path::new(relative);
+        let inside = path.components().all(|c| matches!(c, std::path::Component::Normal(_)));
+        inside.then(|| self.sessions().join(path))
+    }
+
+    /// Every ledger, oldest day first. Links are not followed.
+    pub fn ledgers(&self) -> Result<Vec<PathBuf>, LedgerError> {
+        let mut found = Vec::new();
+        walk(&self.sessions(), 3, &mut found)?;
+        Ok(found)
+    }
+
+    /// The ledger of a session, by its whole id or a unique beginning of it.
+    pub fn find(&self, id: &str) -> Result<PathBuf, LedgerError> {
+        let wanted = file_name(&SessionId::new(id));
+        let mut candidates = Vec::new();
+        for path in self.ledgers()? {
+            let Some(name) = session_of(&path) else { continue };
+            if name == wanted {
+                return Ok(path);
+            }
+            if name.starts_with(&wanted) && !wanted.is_empty() {
+                candidates.push((name.to_owned(), path));
+            }
+        }
+        match candidates.len() {
+            0 => Err(LedgerError::NoSession(id.to_owned())),
+            1 => Ok(candidates.remove(0).1),
+            _ => {
+                let candidates = candidates.into_iter().take(5).map(|(name, _)| name).collect();
+                Err(LedgerError::Ambiguous { prefix: id.to_owned(), candidates })
+            }
+        }
+    }
+}
+
+/// The session id in a ledger's file name, which follows the time: `2026-11-15T22-18-00-<id>.jsonl`.
+pub(crate) fn session_of(path: &Path) -> Option<&str> {
+    const TIME: usize = "2026-11-15T22-18-00-".len();
+    path.file_name()?.to_str()?.strip_suffix(".jsonl")?.get(TIME..)
+}
+
+/// Ids come from other tools' files: whatever could lead elsewhere is replaced by a hash.
+pub(crate) fn file_name(id: &SessionId) -> String {
+    let id = id.as_str();
+    let harmless = id.len() <= 120
+        && !id.starts_with('.')
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+    if harmless { id.to_owned() } else { blake3::hash(id.as_bytes()).to_hex()[..32].to_owned() }
+}
+
+fn walk(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), LedgerError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(LedgerError::io("list", dir)(e)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(LedgerError::io("list", dir))?;
+        let kind = entry.file_type().map_err(LedgerError::io("look at", &entry.path()))?;
+        let name = entry.file_name();
+        if kind.is_dir() && depth > 0 {
+            names.push((name, true));
+        } else if kind.is_file() && depth == 0 && name.to_string_lossy().ends_with(".jsonl") {
+            names.push((name, false));
+        }
+    }
+    names.sort();
+    for (name, is_dir) in names {
+        let path = dir.join(name);
+        if is_dir { walk(&path, depth - 1, found)? } else { found.push(path) }
+    }
+    Ok(())
+}
+
+/// Makes a folder and those above it, for its owner alone.
+pub(crate) fn make_private_dir(dir: &Path) -> Result<(), LedgerError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir).map_err(LedgerError::io("make", dir))
+}
+
+/// Options for a file that only its owner may read.
+pub(crate) fn private_file() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_other_tools_cannot_lead_out_of_the_folder() {
+        for id in ["../../etc/passwd", "a/b", "", ".hidden", "x\0y", &"long".repeat(100)] {
+            let name = file_name(&SessionId::new(id));
+            assert!(!name.contains(['/', '\0']) && !name.starts_with('.') && name.len() <= 120, "{name}");
+        }
+        let home = Home::new("/h");
+        assert_eq!(home.resolve("../x"), None);
+        assert_eq!(home.resolve("/etc/passwd"), None);
+        assert_eq!(home.resolve("2026/01/01/x.jsonl"), Some("/h/sessions/2026/01/01/x.jsonl".into()));
+    }
+}

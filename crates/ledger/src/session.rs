@@ -1,0 +1,201 @@
+//! What people do with sessions. Each of these is one more line in a ledger; nothing is rewritten.
+
+use crate::home::Home;
+use crate::lines::{Content, ForwardLines, open_at};
+use crate::resume::messages_in;
+use crate::{LedgerError, Reader, Resumed, SyncPolicy, Writer, resume};
+use jiff::Timestamp;
+use std::path::{Path, PathBuf};
+use throughline_core::{
+    Checkpoint, Edit, EditId, ForkPoint, Item, MessageId, Meta, Op, Record, SessionId, Stage, UndoError, View,
+};
+
+/// Begins a new session where another one stood, without copying: at a message, or at its end.
+pub fn fork(home: &Home, path: &Path, at: Option<&MessageId>, now: Timestamp) -> Result<Writer, LedgerError> {
+    let resumed = resume(home, path)?;
+    let (session, path, offset, message) = match at {
+        None => {
+            let end = std::fs::metadata(path).map_err(LedgerError::io("look at", path))?.len();
+            (resumed.session.clone(), path.to_owned(), end, resumed.view.head().cloned())
+        }
+        Some(id) => {
+            let (session, path, offset) = locate(home, path, &resumed, id)?;
+            let end = line_end(&path, offset)?;
+            (session, path, end, Some(id.clone()))
+        }
+    };
+    let mut meta = Meta::new(SessionId::fresh(), now, "throughline");
+    meta.cwd = resumed.card.as_ref().and_then(|card| card.cwd.clone());
+    meta.forked_from = Some(ForkPoint { session, path: home.relative(&path), offset, message });
+    let mut writer = Writer::create(home, meta, SyncPolicy::Turn)?;
+    let (title, prompt) = match resumed.card {
+        Some(card) => (card.title, card.prompt),
+        None => (None, None),
+    };
+    writer.update_card(|card| {
+        card.title = title.map(|title| format!("{title} (fork)"));
+        card.prompt = prompt;
+    })?;
+    writer.end_turn()?;
+    Ok(writer)
+}
+
+/// The ledger and the line that hold a message: the view knows most, the files know all.
+fn locate(
+    home: &Home,
+    path: &Path,
+    resumed: &Resumed,
+    id: &MessageId,
+) -> Result<(SessionId, PathBuf, u64), LedgerError> {
+    if let Some(entry) = resumed.view.entries().iter().find(|entry| entry.message.id == *id) {
+        return match &entry.origin.session {
+            None => Ok((resumed.session.clone(), path.to_owned(), entry.origin.offset)),
+            Some(session) => Ok((session.clone(), home.find(session.as_str())?, entry.origin.offset)),
+        };
+    }
+    let mut here = (resumed.session.clone(), path.to_owned());
+    let mut seen = std::collections::HashSet::new();
+    while seen.insert(here.1.clone()) {
+        let mut reader = Reader::open(home, &here.1, 0)?;
+        let mut parent = None;
+        while let Some((origin, record)) = reader.next_record()? {
+            if let Record::Meta(meta) = &record {
+                parent = meta.forked_from.as_ref().map(|fork| fork.session.clone());
+            }
+            if messages_in(record).iter().any(|message| message.id == *id) {
+                return Ok((here.0, here.1, origin.offset));
+            }
+        }
+        match parent {
+            Some(session) => here = (session.clone(), home.find(session.as_str())?),
+            None => break,
+        }
+    }
+    Err(LedgerError::NoMessage { session: resumed.session.clone(), message: id.clone() })
+}
+
+fn line_end(path: &Path, offset: u64) -> Result<u64, LedgerError> {
+    let mut lines = ForwardLines::new(open_at(path, offset)?, path, offset);
+    let length = match lines.next()? {
+        Some(line) => {
+            let end = u64::from(line.complete);
+            match line.bytes {
+                Content::Whole(bytes) => bytes.len() as u64 + end,
+                Content::TooLong(bytes) => bytes + end,
+            }
+        }
+        None => 0,
+    };
+    Ok(offset + length)
+}
+
+/// Takes the last `turns` real user messages, and everything after them, out of the view. Returns the edit to undo.
+pub fn rollback(home: &Home, path: &Path, turns: usize, now: Timestamp) -> Result<EditId, LedgerError> {
+    let mut writer = Writer::open(home, path, SyncPolicy::Turn)?;
+    let view = resume(home, path)?.view;
+    let op = rewind_turns(&view, turns)?;
+    let edit = user_edit(now, format!("rolled back {turns} turn(s)"), op);
+    let id = edit.id.clone();
+    writer.append(&[Record::Edit(Box::new(edit))])?;
+    writer.end_turn()?;
+    Ok(id)
+}
+
+/// The rewind that takes the last `turns` real user messages out of a view.
+pub fn rewind_turns(view: &View, turns: usize) -> Result<Op, LedgerError> {
+    let starts: Vec<usize> = view
+        .entries()
+        .iter()
+        .enumerate()
+        .filter(|(_, entry)| entry.message.is_real_user())
+        .map(|(at, _)| at)
+        .collect();
+    let there = starts.len();
+    let Some(&first) = there.checked_sub(turns).filter(|_| turns > 0).and_then(|n| starts.get(n)) else {
+        return Err(LedgerError::TooFewTurns { asked: turns, there });
+    };
+    let to = first.checked_sub(1).and_then(|at| view.entries().get(at)).map(|entry| entry.message.id.clone());
+    Ok(Op::Rewind { to })
+}
+
+/// Takes back an edit or checkpoint: the named one, or the newest that is in force. Returns which.
+pub fn undo(home: &Home, path: &Path, target: Option<EditId>, now: Timestamp) -> Result<EditId, LedgerError> {
+    let mut writer = Writer::open(home, path, SyncPolicy::Turn)?;
+    let view = resume(home, path)?.view;
+    let newest = || view.edits().filter(|(_, live)| *live).last().map(|(id, _)| id.clone());
+    let Some(target) = target.or_else(newest).or_else(|| view.base_checkpoint().cloned()) else {
+        return Err(UndoError::Unknown("(none was made)".into()).into());
+    };
+    // The checkpoint that the view starts from can be undone too: the next resume goes further back.
+    if view.base_checkpoint() != Some(&target)
+        && let Err(error) = view.check_undo(&target)
+    {
+        let known = is_known_edit(home, path, &target)?;
+        return Err(if known { error } else { UndoError::Unknown(target) }.into());
+    }
+    let edit = user_edit(now, format!("undid {target}"), Op::Undo { edit: target.clone() });
+    writer.append(&[Record::Edit(Box::new(edit))])?;
+    writer.end_turn()?;
+    Ok(target)
+}
+
+fn is_known_edit(home: &Home, path: &Path, id: &EditId) -> Result<bool, LedgerError> {
+    let mut reader = Reader::open(home, path, 0)?;
+    while let Some((_, record)) = reader.next_record()? {
+        let known = match record {
+            Record::Edit(edit) => edit.id == *id,
+            Record::Checkpoint(checkpoint) => checkpoint.id == *id,
+            Record::Meta(_) | Record::Message(_) | Record::Turn(_) | Record::Event(_) | Record::Card(_) => {
+                false
+            }
+        };
+        if known {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn user_edit(now: Timestamp, reason: String, op: Op) -> Edit {
+    Edit { id: EditId::fresh(), at: Some(now), stage: Stage::User, reason, freed: None, ops: vec![op] }
+}
+
+/// Names a session.
+pub fn set_title(home: &Home, path: &Path, title: Option<String>) -> Result<(), LedgerError> {
+    let mut writer = Writer::open(home, path, SyncPolicy::Turn)?;
+    writer.update_card(|card| card.title = title)?;
+    writer.end_turn()
+}
+
+/// Adds and removes tags. Returns the tags it has now.
+pub fn change_tags(
+    home: &Home,
+    path: &Path,
+    add: &[String],
+    remove: &[String],
+) -> Result<Vec<String>, LedgerError> {
+    let mut writer = Writer::open(home, path, SyncPolicy::Turn)?;
+    writer.update_card(|card| {
+        card.tags.retain(|tag| !remove.contains(tag));
+        for tag in add {
+            if !card.tags.contains(tag) {
+                card.tags.push(tag.clone());
+            }
+        }
+    })?;
+    writer.end_turn()?;
+    Ok(writer.card().tags.clone())
+}
+
+/// A checkpoint that replaces `view` by `items`.
+pub fn checkpoint(now: Timestamp, strategy: &str, trigger: &str, items: Vec<Item>) -> Checkpoint {
+    Checkpoint {
+        id: EditId::fresh(),
+        at: Some(now),
+        strategy: strategy.to_owned(),
+        trigger: trigger.to_owned(),
+        tokens_before: None,
+        tokens_after: None,
+        items,
+    }
+}
