@@ -71,7 +71,8 @@ pub struct Message {
     pub flags: Flags,
     /// The content, in order.
     pub blocks: Vec<Block>,
-    /// On the wire the content was one bare string, not a list of blocks.
+    /// On the wire the content was not a list of blocks but its one block, bare: a plain string, or a Responses item
+    /// that is no `message`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub bare: bool,
     /// How the message object looked on the wire, where that differs from our canonical form.
