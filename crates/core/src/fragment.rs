@@ -81,6 +81,16 @@ fragments! {
     SystemReminder: User, "<system-reminder>" .. "</system-reminder>";
     /// Tools that can be loaded on demand.
     DeferredTools: User, "<available-deferred-tools>" .. "</available-deferred-tools>";
+    /// Plugins that the client suggests (Codex).
+    RecommendedPlugins: User, "<recommended_plugins>" .. "</recommended_plugins>";
+    /// Context that the client adds for itself (Codex).
+    InternalContext: User, "<codex_internal_context" .. "</codex_internal_context>";
+    /// The goal being pursued (older Codex).
+    GoalContext: User, "<goal_context>" .. "</goal_context>";
+    /// A request handed over from a spoken conversation (Codex).
+    RealtimeDelegation: User, "<realtime_delegation>" .. "</realtime_delegation>";
+    /// The turn was interrupted (Claude Code).
+    Interrupted: User, "[Request interrupted by user" .. "]";
     /// A background task reports (Claude Code).
     TaskNotification: User, "<task-notification>" .. "</task-notification>";
     /// A slash command that was run (Claude Code).
@@ -119,7 +129,7 @@ impl Fragment {
     /// ```
     pub fn recognise(speaker: Speaker, text: &str) -> Option<Self> {
         let text = text.trim();
-        if !text.starts_with(['<', '#']) {
+        if !text.starts_with(['<', '#', '[']) {
             return None;
         }
         Self::ALL.iter().copied().find(|fragment| {
@@ -136,7 +146,8 @@ impl Fragment {
         let (_, open, close) = self.marks();
         match self {
             Self::AgentsMd => format!("{open}\n\n<INSTRUCTIONS>\n{body}\n{close}"),
-            Self::Image => format!("{open}>{body}{close}"),
+            Self::Image | Self::InternalContext => format!("{open}>{body}{close}"),
+            Self::Interrupted => format!("{open}{body}{close}"),
             Self::CommandName => format!("{open}{body}</command-name>"),
             Self::CommandMessage => format!("{open}{body}</command-message>"),
             Self::BashOutput => format!("{open}{body}</bash-stdout>"),
@@ -157,6 +168,9 @@ impl Fragment {
             | Self::UserAction
             | Self::SystemReminder
             | Self::DeferredTools
+            | Self::RecommendedPlugins
+            | Self::GoalContext
+            | Self::RealtimeDelegation
             | Self::TaskNotification
             | Self::LocalCommandOutput
             | Self::LocalCommandCaveat

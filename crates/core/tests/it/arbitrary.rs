@@ -7,7 +7,7 @@ use throughline_core::{
     ToolResult,
 };
 
-pub fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z 日本語é\\n\"\\\\]{1,12}",
         1 => Just(String::new()),
@@ -28,7 +28,7 @@ fn kind() -> impl Strategy<Value = CallKind> {
     ]
 }
 
-pub fn leaf() -> impl Strategy<Value = Block> {
+pub(crate) fn leaf() -> impl Strategy<Value = Block> {
     prop_oneof![
         text().prop_map(Block::text),
         "[A-Za-z0-9+/]{4}".prop_map(|data| {
@@ -38,7 +38,7 @@ pub fn leaf() -> impl Strategy<Value = Block> {
     ]
 }
 
-pub fn block() -> impl Strategy<Value = Block> {
+pub(crate) fn block() -> impl Strategy<Value = Block> {
     let result =
         (call_id(), proptest::collection::vec(leaf(), 0..3), text(), any::<bool>(), any::<Option<bool>>())
             .prop_map(|(call, parts, text, plain, is_error)| {
@@ -71,7 +71,7 @@ pub fn block() -> impl Strategy<Value = Block> {
     ]
 }
 
-pub fn message() -> impl Strategy<Value = Message> {
+pub(crate) fn message() -> impl Strategy<Value = Message> {
     let role = prop_oneof![
         3 => Just(Role::User), 4 => Just(Role::Assistant), 1 => Just(Role::System), 1 => Just(Role::Developer),
         2 => Just(Role::Tool)
@@ -88,7 +88,7 @@ pub fn message() -> impl Strategy<Value = Message> {
     )
 }
 
-pub fn conversation() -> impl Strategy<Value = Vec<Message>> {
+pub(crate) fn conversation() -> impl Strategy<Value = Vec<Message>> {
     proptest::collection::vec(message(), 0..12).prop_map(|mut messages| {
         for (n, message) in messages.iter_mut().enumerate() {
             message.id = format!("m{n}").into();

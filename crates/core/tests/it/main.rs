@@ -3,4 +3,5 @@
 mod arbitrary;
 mod invariants;
 mod records;
+mod tokens;
 mod view;
