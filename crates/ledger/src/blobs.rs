@@ -5,12 +5,13 @@
 
 use crate::LedgerError;
 use crate::home::{Home, make_private_dir};
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// Strings longer than this many bytes become blobs.
 pub const INLINE_LIMIT: usize = 32 << 10;
@@ -67,15 +68,15 @@ impl Blobs {
 
 /// Whether a serialised record may hold something that belongs in a blob, or looks like a reference to one.
 pub(crate) fn may_need_blobs(line: &[u8]) -> bool {
-    line.len() > INLINE_LIMIT
-        || memmem::find(line, b"\"base64\":{").is_some()
-        || memmem::find(line, b";base64,").is_some()
-        || memmem::find(line, KEY.as_bytes()).is_some()
+    // All that marks a picture contains this; one search for it is cheaper than one for each.
+    static PICTURE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"base64"));
+    line.len() > INLINE_LIMIT || PICTURE.find(line).is_some() || has_blobs(line)
 }
 
 /// Whether a line refers to blobs or holds an escaped look-alike.
 pub(crate) fn has_blobs(line: &[u8]) -> bool {
-    memmem::find(line, KEY.as_bytes()).is_some()
+    static REFERENCE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(KEY));
+    REFERENCE.find(line).is_some()
 }
 
 /// Moves what belongs in blobs out of a record. New blob files are added to `fresh`.

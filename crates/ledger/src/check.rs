@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
 
     fn lines(&mut self) -> Result<(), LedgerError> {
         let mut lines = ForwardLines::new(open_at(self.path, 0)?, self.path, 0);
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next_line()? {
             self.out.lines += 1;
             let (number, offset) = (self.out.lines, line.offset);
             match (line.bytes, line.complete) {

@@ -84,14 +84,18 @@ impl Home {
                 candidates.push((name.to_owned(), path));
             }
         }
-        match candidates.len() {
-            0 => Err(LedgerError::NoSession(id.to_owned())),
-            1 => Ok(candidates.remove(0).1),
-            _ => {
-                let candidates = candidates.into_iter().take(5).map(|(name, _)| name).collect();
-                Err(LedgerError::Ambiguous { prefix: id.to_owned(), candidates })
-            }
+        // A session's sub-agents have its id and more: the session itself is meant.
+        candidates.sort();
+        if let Some((first, path)) = candidates.first()
+            && candidates.iter().all(|(name, _)| name.starts_with(first.as_str()))
+        {
+            return Ok(path.clone());
         }
+        if candidates.is_empty() {
+            return Err(LedgerError::NoSession(id.to_owned()));
+        }
+        let candidates = candidates.into_iter().take(5).map(|(name, _)| name).collect();
+        Err(LedgerError::Ambiguous { prefix: id.to_owned(), candidates })
     }
 }
 

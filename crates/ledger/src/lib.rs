@@ -5,6 +5,7 @@
 //! - [`blobs`] keep long payloads and all pictures once, by content hash, outside the ledger.
 //! - [`list`](fn@list) reads only the last 16 KB of each file.
 //! - [`session`] forks, rolls back, undoes, titles and tags; [`check`](fn@check) verifies a file line by line.
+//! - [`import`] reads the sessions people already have from Claude Code and Codex.
 //!
 //! **Invariant:** no line is ever rewritten. Readers take no lock and are never blocked; what they can't read
 //! they report, skip and keep.
@@ -13,6 +14,7 @@ pub mod blobs;
 mod check;
 mod error;
 mod home;
+pub mod import;
 mod lines;
 mod list;
 mod reader;

@@ -58,7 +58,7 @@ impl<R: Read> ForwardLines<R> {
     }
 
     /// The next line. Blank lines are lines too.
-    pub fn next(&mut self) -> Result<Option<Line<'_>>, LedgerError> {
+    pub fn next_line(&mut self) -> Result<Option<Line<'_>>, LedgerError> {
         loop {
             if let Some(n) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
                 let end = self.searched + n;
@@ -98,7 +98,8 @@ impl<R: Read> ForwardLines<R> {
         self.searched -= self.start;
         self.start = 0;
         let old = self.buffer.len();
-        self.buffer.resize(old + CHUNK.max(old), 0);
+        // Twice as much each time, so that a long line costs what it is long, and never far beyond the longest.
+        self.buffer.resize(old + CHUNK.max(old.min(MAX_LINE + CHUNK - old.min(MAX_LINE))), 0);
         let n = loop {
             match self.source.read(&mut self.buffer[old..]) {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
@@ -169,7 +170,7 @@ impl<'a> BackwardLines<'a> {
     }
 
     /// The line before the last one given.
-    pub fn next(&mut self) -> Result<Option<Line<'_>>, LedgerError> {
+    pub fn next_line(&mut self) -> Result<Option<Line<'_>>, LedgerError> {
         if !self.begun {
             self.begun = true;
             self.fill()?;

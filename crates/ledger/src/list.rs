@@ -71,7 +71,7 @@ pub fn newest_card(file: &File, path: &Path, end: u64) -> Result<Option<(u64, Ca
         return Ok(Some(found));
     }
     let mut lines = BackwardLines::new(file, path, end);
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         if let (Content::Whole(bytes), true) = (&line.bytes, line.complete)
             && bytes.starts_with(br#"{"kind":"card","#)
             && let Ok(Record::Card(card)) = Record::parse(bytes)

@@ -38,7 +38,7 @@ impl Reader {
     /// The next readable record and where its line begins. A torn last line is not given out: it may still be written.
     pub fn next_record(&mut self) -> Result<Option<(Origin, Record)>, LedgerError> {
         loop {
-            let Some(line) = self.lines.next()? else { return Ok(None) };
+            let Some(line) = self.lines.next_line()? else { return Ok(None) };
             self.line = self.line.map(|n| n + 1);
             let offset = line.offset;
             let problem = match (line.bytes, line.complete) {

@@ -118,7 +118,7 @@ impl Scan<'_> {
         let mut undone: HashSet<EditId> = HashSet::new();
         let mut suffix =
             Suffix { records: Vec::new(), base: None, base_offset: 0, meta: None, card: None, scanned: 0 };
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next_line()? {
             let offset = line.offset;
             suffix.scanned = end - offset;
             let bytes = match line.bytes {

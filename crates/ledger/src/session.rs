@@ -76,7 +76,7 @@ fn locate(
 
 fn line_end(path: &Path, offset: u64) -> Result<u64, LedgerError> {
     let mut lines = ForwardLines::new(open_at(path, offset)?, path, offset);
-    let length = match lines.next()? {
+    let length = match lines.next_line()? {
         Some(line) => {
             let end = u64::from(line.complete);
             match line.bytes {

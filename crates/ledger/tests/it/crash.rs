@@ -114,7 +114,7 @@ fn l7_kill_at_500_random_moments_loses_no_acknowledged_record() {
 fn verify_tail(path: &Path, acknowledged: u64) -> u64 {
     let file = std::fs::File::open(path).unwrap();
     let mut lines = BackwardLines::new(&file, path, file.metadata().unwrap().len());
-    while let Some(line) = lines.next().unwrap() {
+    while let Some(line) = lines.next_line().unwrap() {
         if let Content::Whole(bytes) = line.bytes
             && let Some(rest) = bytes.strip_prefix(br#"{"kind":"message","id":"m"#)
             && serde_json::from_slice::<serde_json::Value>(bytes).is_ok()

@@ -21,12 +21,12 @@ proptest! {
 
         let mut forward = Vec::new();
         let mut lines = ForwardLines::new(bytes.as_slice(), &path, 0);
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.next_line().unwrap() {
             forward.push(format!("{line:?}"));
         }
         let mut backward = Vec::new();
         let mut lines = BackwardLines::new(file.as_file(), &path, bytes.len() as u64);
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.next_line().unwrap() {
             backward.push(format!("{line:?}"));
         }
         backward.reverse();
@@ -41,7 +41,7 @@ proptest! {
         }
         let mut lines = ForwardLines::new(bytes.as_slice(), "x".as_ref(), 0);
         let mut at = 0;
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.next_line().unwrap() {
             let throughline_ledger::Content::Whole(text) = line.bytes else { panic!("no line is too long") };
             prop_assert_eq!(text, expected[at]);
             prop_assert_eq!(line.offset as usize, offset_of(&expected, at));
@@ -63,7 +63,7 @@ fn a_line_beyond_the_limit_is_told_and_not_held() {
     let source = (&b"a\n"[..]).chain(long).chain(&b"\nb\n"[..]);
     let mut lines = ForwardLines::new(source, "x".as_ref(), 0);
     let mut seen = Vec::new();
-    while let Some(line) = lines.next().unwrap() {
+    while let Some(line) = lines.next_line().unwrap() {
         seen.push((
             line.offset,
             match line.bytes {

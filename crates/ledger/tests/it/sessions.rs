@@ -101,9 +101,10 @@ fn l8_two_writers_never_hold_one_ledger_and_readers_are_not_blocked() {
 #[test]
 fn sessions_are_found_by_a_unique_beginning_of_their_id() {
     let s = scratch();
-    for id in ["abc1", "abc2", "xyz"] {
+    for id in ["abc1", "abc2", "xyz", "xyz-agent-7"] {
         writer(&s.home, id);
     }
+    assert_eq!(s.home.find("xy").unwrap(), s.home.find("xyz").unwrap(), "not its sub-agent");
     assert!(s.home.find("xy").is_ok());
     assert!(s.home.find("abc1").is_ok());
     assert!(matches!(s.home.find("abc"), Err(LedgerError::Ambiguous { .. })));

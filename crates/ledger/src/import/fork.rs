@@ -1,0 +1,86 @@
+//! Forks of Codex that hold no copy of their parent's history: the parent's ledger is referred to, not copied.
+
+use super::codex::CodexImporter;
+use super::outcome::{ForkRef, Importer, Lane};
+use super::source::{self, Format};
+use super::target::Others;
+use super::{peek, pump};
+use crate::lines::Content;
+use crate::{Home, LedgerError};
+use std::path::{Path, PathBuf};
+use throughline_core::{ForkPoint, SessionId};
+
+/// How many parents of parents there may be.
+const DEPTH: usize = 32;
+
+/// A parent, read up to where the fork left it.
+pub(super) struct Parent {
+    pub(super) importer: CodexImporter,
+    ledger: PathBuf,
+    records: u64,
+    /// Where the messages of the parent and its own parents are.
+    pub(super) others: Others,
+}
+
+impl Parent {
+    /// The place in the parent's ledger.
+    pub(super) fn point(&self, home: &Home, fork: &ForkRef) -> Result<ForkPoint, LedgerError> {
+        Ok(ForkPoint {
+            session: fork.session.clone(),
+            path: home.relative(&self.ledger),
+            offset: peek::end_of_record(&self.ledger, self.records)?,
+            message: self.importer.tip(),
+        })
+    }
+}
+
+/// Rebuilds what the importer knew of the parent; `None` where its ledger or its file is not there.
+pub(super) fn parent(
+    fork: &ForkRef,
+    ledger_of: impl Fn(&SessionId) -> Option<PathBuf>,
+) -> Result<Option<Parent>, LedgerError> {
+    find(fork, &ledger_of, DEPTH)
+}
+
+fn find(
+    fork: &ForkRef,
+    ledger_of: &dyn Fn(&SessionId) -> Option<PathBuf>,
+    depth: usize,
+) -> Result<Option<Parent>, LedgerError> {
+    let (Some(ledger), Some(depth)) = (ledger_of(&fork.session), depth.checked_sub(1)) else {
+        return Ok(None);
+    };
+    let Some(watermark) = peek::card(&ledger)?.and_then(|card| card.watermark) else { return Ok(None) };
+    let file = PathBuf::from(&watermark.path);
+    if !file.is_file() || source::detect(&file)? != Some(Format::Codex) {
+        return Ok(None);
+    }
+    let options = source::codex_options(&file);
+    let (mut importer, mut others) = match fork_of(&file)? {
+        None => (CodexImporter::new(options), Others::new()),
+        Some(grand) => match find(&grand, ledger_of, depth)? {
+            Some(parent) => (parent.importer.forked(options), parent.others),
+            None => (CodexImporter::new(options), Others::new()),
+        },
+    };
+    let records = pump::replay(&mut importer, &file, fork.before_ordinal, watermark.offset)?;
+    others.insert(fork.session.clone(), peek::offsets(&ledger)?);
+    Ok(Some(Parent { importer, ledger, records, others }))
+}
+
+/// The parent that a rollout itself names.
+fn fork_of(path: &Path) -> Result<Option<ForkRef>, LedgerError> {
+    let mut importer = CodexImporter::new(source::codex_options(path));
+    let mut lines = source::lines(path)?;
+    let mut out = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        if let Content::Whole(bytes) = line.bytes {
+            importer.line(bytes, &mut out);
+            out.clear();
+        }
+        if let Some(facts) = importer.facts(Lane::MAIN) {
+            return Ok(facts.fork);
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,204 @@
+//! What a ledger holds already, read without its payloads.
+
+use super::lenient::{Number, Text};
+use super::shadow::key;
+use crate::LedgerError;
+use crate::lines::{BackwardLines, Content, ForwardLines, open_at};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use throughline_core::{Card, Record, Watermark};
+
+/// Records by key, each with how often it is there.
+pub(super) type Keys = HashMap<u128, u32>;
+/// Messages by id key: where their line begins.
+pub(super) type Offsets = HashMap<u128, u64>;
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Peek<'a> {
+    #[serde(borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    at: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    data: Option<Data>,
+    #[serde(borrow)]
+    items: Option<Vec<PeekItem<'a>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Data {
+    line: Number,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct PeekItem<'a> {
+    #[serde(borrow)]
+    new: Option<PeekId<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct PeekId<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+}
+
+/// Names a record for telling whether the ledger has it: by its id, or by what marks it where it has none.
+pub(super) fn key_of(record: &Record) -> Option<u128> {
+    let at = |at: &Option<jiff::Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    Some(match record {
+        Record::Meta(_) => named("meta", &[]),
+        Record::Message(message) => named("message", &[message.id.as_str()]),
+        Record::Edit(edit) => named("edit", &[edit.id.as_str()]),
+        Record::Checkpoint(checkpoint) => named("checkpoint", &[checkpoint.id.as_str()]),
+        Record::Turn(turn) => {
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            named("turn", &[&at(&turn.at), &text(&turn.cwd), &text(&turn.model)])
+        }
+        Record::Event(event) => {
+            let line = event.data.get("line").and_then(serde_json::Value::as_u64).unwrap_or(0);
+            named("event", &[&at(&event.at), &event.name, &line.to_string()])
+        }
+        Record::Card(_) => return None,
+    })
+}
+
+fn named(kind: &str, parts: &[&str]) -> u128 {
+    let mut text = kind.to_owned();
+    for part in parts {
+        text.push('\n');
+        text.push_str(part);
+    }
+    key(&text)
+}
+
+impl Peek<'_> {
+    fn key(&self) -> Option<u128> {
+        let (id, at) = (self.id.or_empty(), self.at.or_empty());
+        match self.kind.or_empty() {
+            "meta" => Some(named("meta", &[])),
+            kind @ ("message" | "edit" | "checkpoint") => Some(named(kind, &[id])),
+            "turn" => Some(named("turn", &[at, self.cwd.or_empty(), self.model.or_empty()])),
+            "event" => {
+                let line = self.data.as_ref().and_then(|d| d.line.0).unwrap_or(0);
+                Some(named("event", &[at, self.name.or_empty(), &line.to_string()]))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn peek(line: &[u8]) -> Option<Peek<'_>> {
+    serde_json::from_slice(line).ok()
+}
+
+/// The newest card of a ledger.
+pub(super) fn card(path: &Path) -> Result<Option<Card>, LedgerError> {
+    let file = File::open(path).map_err(LedgerError::io("open", path))?;
+    let end = file.metadata().map_err(LedgerError::io("look at", path))?.len();
+    Ok(crate::list::newest_card(&file, path, end)?.map(|(_, card)| card))
+}
+
+/// Whether the last line of a ledger lacks its end.
+pub(super) fn is_torn(path: &Path) -> Result<bool, LedgerError> {
+    let file = File::open(path).map_err(LedgerError::io("open", path))?;
+    let end = file.metadata().map_err(LedgerError::io("look at", path))?.len();
+    let torn = BackwardLines::new(&file, path, end).next_line()?.is_some_and(|line| !line.complete);
+    Ok(torn)
+}
+
+/// All records of a ledger.
+pub(super) fn keys(path: &Path) -> Result<Keys, LedgerError> {
+    let mut keys = Keys::new();
+    each_line(path, |_, line| {
+        if let Some(key) = peek(line).and_then(|p| p.key()) {
+            *keys.entry(key).or_default() += 1;
+        }
+        true
+    })?;
+    Ok(keys)
+}
+
+/// The records that were written after the ledger first said that `watermark` was reached: those of a batch that a
+/// crash cut off, or of another client.
+pub(super) fn keys_after(path: &Path, watermark: &Watermark) -> Result<Keys, LedgerError> {
+    let file = File::open(path).map_err(LedgerError::io("open", path))?;
+    let end = file.metadata().map_err(LedgerError::io("look at", path))?.len();
+    let mut lines = BackwardLines::new(&file, path, end);
+    let (mut found, mut settled) = (Vec::new(), 0);
+    while let Some(line) = lines.next_line()? {
+        let Content::Whole(bytes) = line.bytes else { continue };
+        let Some(peek) = peek(bytes) else { continue };
+        match peek.key() {
+            Some(key) => found.push(key),
+            None if peek.kind.get() == Some("card") => match Record::parse(bytes) {
+                Ok(Record::Card(card)) if card.watermark.as_ref() == Some(watermark) => settled = found.len(),
+                Ok(_) | Err(_) => break,
+            },
+            None => {}
+        }
+    }
+    let mut keys = Keys::new();
+    for key in &found[..settled] {
+        *keys.entry(*key).or_default() += 1;
+    }
+    Ok(keys)
+}
+
+/// Where the messages of a ledger are.
+pub(super) fn offsets(path: &Path) -> Result<Offsets, LedgerError> {
+    let mut offsets = Offsets::new();
+    each_line(path, |offset, line| {
+        if let Some(peek) = peek(line) {
+            if peek.kind.get() == Some("message") {
+                offsets.insert(key(peek.id.or_empty()), offset);
+            }
+            for new in peek.items.iter().flatten().filter_map(|item| item.new.as_ref()) {
+                offsets.insert(key(new.id.or_empty()), offset);
+            }
+        }
+        true
+    })?;
+    Ok(offsets)
+}
+
+/// Where the line of the `n`th record ends, cards not counted.
+pub(super) fn end_of_record(path: &Path, n: u64) -> Result<u64, LedgerError> {
+    let (mut seen, mut end) = (0, 0);
+    each_line(path, |offset, line| {
+        if seen == n {
+            return false;
+        }
+        if peek(line).and_then(|p| p.key()).is_some() {
+            seen += 1;
+            end = offset + line.len() as u64 + 1;
+        }
+        true
+    })?;
+    Ok(end)
+}
+
+/// A last line that lacks only its end counts: the writer will put it there.
+fn each_line(path: &Path, mut take: impl FnMut(u64, &[u8]) -> bool) -> Result<(), LedgerError> {
+    let mut lines = ForwardLines::new(open_at(path, 0)?, path, 0);
+    while let Some(line) = lines.next_line()? {
+        if let Content::Whole(bytes) = line.bytes
+            && !take(line.offset, bytes)
+        {
+            break;
+        }
+    }
+    Ok(())
+}
