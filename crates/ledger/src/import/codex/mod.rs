@@ -16,12 +16,12 @@ mod meta;
 use super::outcome::{Facts, Importer, Lane, LineOutcome, Output};
 use super::session::{Session, Unreadable, happened, shorten, timestamp};
 use super::shadow::{Id, NONE, key};
-use content::hash_of;
+use content::{Mixer, hash_of};
 use jiff::Timestamp;
 use line::{Line, Payload};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::Hasher;
 use throughline_core::{Block, Item, Message, MessageId, Record, Role, SessionId, Turn};
 use throughline_wire::responses;
 
@@ -223,9 +223,9 @@ impl CodexImporter {
         {
             return Id::new(own);
         }
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Mixer::default();
         hasher.write_u64(content);
-        hasher.write_i128(at.time.map_or(0, Timestamp::as_nanosecond));
+        hasher.write(&at.time.map_or(0, Timestamp::as_nanosecond).to_le_bytes());
         Id::Line { line: self.line, hash: hasher.finish() as u32 }
     }
 
