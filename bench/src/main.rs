@@ -1,1 +1,97 @@
-fn main(){}
+//! Measurements, one file per question. Each prints a ratio against a baseline taken in the same run.
+//!
+//! `cargo run --release -p throughline-bench` runs all of them; a name runs one. Times are medians of alternating
+//! runs, since machines are noisy and ratios are not. Memory is the peak of a process of its own.
+
+mod child;
+mod compactions;
+mod corpus;
+mod import;
+mod list;
+mod measure;
+mod resume;
+mod search;
+mod tokens;
+
+use anyhow::bail;
+use clap::{Parser, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(about = "Side-by-side measurements, one per question")]
+struct Cli {
+    /// Which questions [default: all].
+    questions: Vec<Question>,
+    /// Recorded sessions: a folder with `transcripts/` or any `.jsonl` files [default: ../shared/data, else examples].
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// A fraction of the sizes, for a first look. The verdicts are then not the real ones.
+    #[arg(long)]
+    quick: bool,
+    /// Used by the benchmarks themselves, to measure memory in a process of its own.
+    #[arg(long, hide = true, num_args = 1..)]
+    child: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Question {
+    /// Does resume follow the suffix and not the file?
+    Resume,
+    /// Does a list read tails only?
+    List,
+    /// Does import cost little more than parsing?
+    Import,
+    /// Do compactions copy what they keep?
+    Compactions,
+    /// Does counting cost little more than the bare tokenizer?
+    Tokens,
+    /// Does search stay near the bare index, however much there is?
+    Search,
+}
+
+/// What a benchmark needs to know.
+struct Setup {
+    data: PathBuf,
+    quick: bool,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let cli = Cli::parse();
+    if let Some(arguments) = cli.child {
+        child::run(&arguments)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let setup = Setup { data: data_folder(cli.data)?, quick: cli.quick };
+    let all = Question::value_variants();
+    let questions = if cli.questions.is_empty() { all } else { &cli.questions };
+    println!("data: {}{}\n", setup.data.display(), if setup.quick { "  (quick: sizes are cut)" } else { "" });
+    let mut failed = 0;
+    for question in questions {
+        failed += match question {
+            Question::Resume => resume::run(&setup)?,
+            Question::List => list::run(&setup)?,
+            Question::Import => import::run(&setup)?,
+            Question::Compactions => compactions::run(&setup)?,
+            Question::Tokens => tokens::run(&setup)?,
+            Question::Search => search::run(&setup)?,
+        };
+        println!();
+    }
+    println!(
+        "{}",
+        if failed == 0 { "all within bounds".to_owned() } else { format!("{failed} out of bounds") }
+    );
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn data_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let candidates = match given {
+        Some(given) => vec![given],
+        None => vec![PathBuf::from("../shared/data"), PathBuf::from("examples")],
+    };
+    match candidates.iter().find(|path| path.is_dir()) {
+        Some(found) => Ok(found.clone()),
+        None => bail!("no data in {candidates:?}: run from the repository's root or give --data"),
+    }
+}

@@ -1,1 +1,64 @@
-fn main(){}
+//! The `throughline` binary: one file per command.
+
+mod commands;
+mod context;
+mod output;
+mod times;
+mod transcript;
+
+use clap::{Parser, Subcommand};
+use context::Context;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Memory and context management for coding agents.
+///
+/// Without a command: imports the Claude Code and Codex sessions found on this machine and lists them.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "Examples:\n  throughline                                    import what is here, then list it\n  throughline sessions search \"E0382 borrow\"      find where it was said\n  throughline sessions show 7f78a5 --view        what the model would be sent now"
+)]
+struct Cli {
+    /// Where Throughline keeps its files [default: ~/.throughline].
+    #[arg(long, global = true, env = "THROUGHLINE_HOME", value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Ledgers: list, show, search, import and more.
+    #[command(subcommand)]
+    Sessions(commands::sessions::Sessions),
+    /// Count the tokens of a request, a transcript or a text.
+    Tokens(commands::tokens::Tokens),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = Context::new(cli.home, cli.json).and_then(|context| match cli.command {
+        None => commands::start::run(&context),
+        Some(Command::Sessions(command)) => command.run(&context),
+        Some(Command::Tokens(command)) => command.run(&context),
+    });
+    match result {
+        Ok(code) => code,
+        // A reader that went away (`| head`) is not a failure.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("{}: {error:#}", output::red("error"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -100,11 +100,7 @@ impl Writer {
     }
 
     fn locked(home: &Home, path: PathBuf, file: File, policy: SyncPolicy) -> Result<Self, LedgerError> {
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LedgerError::Locked { path }),
-            Err(TryLockError::Error(e)) => return Err(LedgerError::io("lock", &path)(e)),
-        }
+        take_lock(&file, &path)?;
         mark_dirty(home, &path)?;
         let end = file.metadata().map_err(LedgerError::io("look at", &path))?.len();
         Ok(Self {
@@ -279,6 +275,21 @@ fn note_message(card: &mut Card, message: &Message) {
             card.prompt = Some(prompt).filter(|p| !p.is_empty());
         }
     }
+}
+
+/// Searchers hold a ledger for a moment, to see that nobody writes it; a writer holds it for long. So a few more tries
+/// tell one from the other.
+fn take_lock(file: &File, path: &Path) -> Result<(), LedgerError> {
+    const TRIES: u32 = 10;
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(e)) => return Err(LedgerError::io("lock", path)(e)),
+        }
+    }
+    Err(LedgerError::Locked { path: path.to_owned() })
 }
 
 fn ends_with_newline(file: &File, end: u64, path: &Path) -> Result<bool, LedgerError> {

@@ -1,0 +1,148 @@
+use super::list::project_folder;
+use crate::context::Context;
+use crate::output::{self, bold, cyan, dim};
+use crate::times;
+use clap::ValueEnum;
+use owo_colors::OwoColorize;
+use serde_json::json;
+use std::process::ExitCode;
+use throughline_core::Role;
+use throughline_search::{Filters, Hit, Query};
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Who {
+    User,
+    Assistant,
+    System,
+    Developer,
+    Tool,
+}
+
+impl From<Who> for Role {
+    fn from(who: Who) -> Self {
+        match who {
+            Who::User => Self::User,
+            Who::Assistant => Self::Assistant,
+            Who::System => Self::System,
+            Who::Developer => Self::Developer,
+            Who::Tool => Self::Tool,
+        }
+    }
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  throughline sessions search \"E0382 in src/queue.rs\"\n  throughline sessions search '\"never touch\" -test' --role user --since 30d\n  throughline sessions search timeout --tool Bash --file src/main.rs -k 5 --json\n\nWords are ranked; \"quoted words\" must stand together; -word must not occur."
+)]
+pub(crate) struct Search {
+    /// What to look for.
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// Only in this session.
+    #[arg(long)]
+    session: Option<String>,
+    /// Only sessions that ran in this folder or below it.
+    #[arg(long, value_name = "DIR")]
+    project: Option<String>,
+    /// Only what was said in this role.
+    #[arg(long, value_enum)]
+    role: Option<Who>,
+    /// Only calls and results of this tool.
+    #[arg(long)]
+    tool: Option<String>,
+    /// Only messages that touch this file: its path or the end of it.
+    #[arg(long)]
+    file: Option<String>,
+    /// Only what was said after this: a date, a time, or an age such as 7d.
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Only what was said before this.
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// Scaffold that clients inject, too.
+    #[arg(long)]
+    scaffold: bool,
+    /// At most this many hits.
+    #[arg(short = 'k', long, default_value_t = 10)]
+    limit: usize,
+}
+
+impl Search {
+    pub(crate) fn run(self, context: &Context) -> anyhow::Result<ExitCode> {
+        let session = match &self.session {
+            Some(id) => Some(self::session(context, id)?),
+            None => None,
+        };
+        let when =
+            |text: &Option<String>| text.as_deref().map(|text| times::parse(text, context.now())).transpose();
+        let mut query = Query::new(self.words.join(" "));
+        query.limit = self.limit;
+        query.scaffold = self.scaffold;
+        query.filters = Filters {
+            session,
+            project: self.project.as_deref().map(project_folder).transpose()?,
+            role: self.role.map(Role::from),
+            tool: self.tool,
+            file: self.file,
+            from: when(&self.since)?,
+            to: when(&self.until)?,
+        };
+        let mut search = throughline_search::Search::open(&context.home)?;
+        let hits = search.query(&query)?;
+        super::rebuild_index::tell_notices(&mut search);
+        if context.json {
+            output::json(&json!({ "query": query.text, "hits": hits }))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if hits.is_empty() {
+            anstream::println!("Nothing found.");
+        }
+        for hit in &hits {
+            print(hit);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The whole id behind a beginning of it.
+fn session(context: &Context, id: &str) -> anyhow::Result<throughline_core::SessionId> {
+    let path = context.ledger(id)?;
+    let file = std::fs::File::open(&path)?;
+    let card = throughline_ledger::newest_card(&file, &path, file.metadata()?.len())?;
+    Ok(card.and_then(|(_, card)| card.session).unwrap_or_else(|| id.into()))
+}
+
+fn print(hit: &Hit) {
+    let session: String = hit.session.as_str().chars().take(8).collect();
+    let when = hit.at.map(times::local).unwrap_or_default();
+    let who = format!("{:?}", hit.role).to_lowercase();
+    let place = hit.project.as_deref().and_then(|cwd| cwd.rsplit('/').next()).unwrap_or("");
+    let tool = hit.tool.as_deref().map(|tool| format!(" {tool}")).unwrap_or_default();
+    anstream::println!("{}  {}  {}{}  {}", cyan(session), dim(when), bold(who), dim(tool), dim(place));
+    anstream::println!("  {}\n", highlighted(&hit.snippet.text, &hit.snippet.ranges));
+}
+
+/// The snippet on one line, with what matched set off.
+fn highlighted(text: &str, ranges: &[(usize, usize)]) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for &(start, end) in ranges {
+        let (Some(before), Some(matched)) = (text.get(at..start), text.get(start..end)) else { continue };
+        out.push_str(&plain(before));
+        out.push_str(&plain(matched).bold().yellow().to_string());
+        at = end;
+    }
+    out.push_str(&plain(text.get(at..).unwrap_or_default()));
+    out
+}
+
+/// Without line ends, indentation and terminal commands.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }) {
+        if c != ' ' || !out.ends_with(' ') {
+            out.push(c);
+        }
+    }
+    out
+}

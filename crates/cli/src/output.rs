@@ -1,0 +1,151 @@
+//! How things look: colour by terminal, JSON on demand, quiet when piped.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use owo_colors::OwoColorize;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
+
+pub(crate) fn red(text: impl Display) -> String {
+    text.red().bold().to_string()
+}
+
+pub(crate) fn dim(text: impl Display) -> String {
+    text.dimmed().to_string()
+}
+
+pub(crate) fn bold(text: impl Display) -> String {
+    text.bold().to_string()
+}
+
+pub(crate) fn cyan(text: impl Display) -> String {
+    text.cyan().to_string()
+}
+
+pub(crate) fn green(text: impl Display) -> String {
+    text.green().to_string()
+}
+
+pub(crate) fn yellow(text: impl Display) -> String {
+    text.yellow().to_string()
+}
+
+pub(crate) fn magenta(text: impl Display) -> String {
+    text.magenta().to_string()
+}
+
+/// Prints one JSON document.
+pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// The terminal's width; 100 where there is none, so that piped output is stable.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0)).max(40)
+}
+
+/// `text` on one line, cut to `width` columns.
+pub(crate) fn fit(text: &str, width: usize) -> String {
+    // No more of a long text is looked at than could be shown.
+    let words = text.split_whitespace().take(width);
+    let line = words.collect::<Vec<_>>().join(" ");
+    let mut out = String::new();
+    let mut used = 0;
+    for (at, c) in line.char_indices() {
+        let columns = columns(c);
+        let rest_fits =
+            || used + line[at..].chars().take(width + 1).map(self::columns).sum::<usize>() <= width;
+        if used + columns >= width && !rest_fits() {
+            out.push('…');
+            return out;
+        }
+        out.push(c);
+        used += columns;
+    }
+    out
+}
+
+/// `text` filled up with spaces to `width` columns.
+pub(crate) fn pad(text: &str, width: usize) -> String {
+    let used: usize = text.chars().map(columns).sum();
+    format!("{text}{}", " ".repeat(width.saturating_sub(used)))
+}
+
+/// Terminal columns of a character: wide ones are those of East Asian scripts and emoji.
+fn columns(c: char) -> usize {
+    match c as u32 {
+        0x1100..=0x115F | 0x2E80..=0xA4CF | 0xAC00..=0xD7A3 | 0xF900..=0xFAFF => 2,
+        0xFE30..=0xFE6F | 0xFF00..=0xFF60 | 0xFFE0..=0xFFE6 | 0x1F300..=0x1FAFF | 0x20000..=0x3FFFD => 2,
+        0x300..=0x36F | 0x200B..=0x200F | 0xFE00..=0xFE0F => 0,
+        _ => 1,
+    }
+}
+
+/// 1536 → `1.5 KB`.
+pub(crate) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+/// 12345 → `12,345`.
+pub(crate) fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 message`, `2 messages`.
+pub(crate) fn count(n: u64, what: &str) -> String {
+    format!("{} {what}{}", number(n), if n == 1 { "" } else { "s" })
+}
+
+/// A bar on a terminal, nothing when piped or with `--json`.
+pub(crate) fn bar(json: bool, total: u64, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(total);
+    if json || !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    if let Ok(style) =
+        ProgressStyle::with_template("{prefix} {wide_bar:.cyan/dim} {percent:>3}%  {bytes_per_sec}  {msg}")
+    {
+        bar.set_style(style.progress_chars("━━╌"));
+    }
+    bar.set_prefix(what);
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_fits_the_columns_it_is_given_in_any_script() {
+        assert_eq!(fit("one  two\nthree", 20), "one two three");
+        assert_eq!(fit("one two three", 8), "one two…");
+        assert_eq!(fit("claude", 6), "claude");
+        assert_eq!(fit("中文字符很宽", 7), "中文字…");
+        assert_eq!(pad("中", 4), "中  ");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(number(1_234_567), "1,234,567");
+        assert_eq!(bytes(1536), "1.5 KB");
+        assert_eq!(count(1, "message"), "1 message");
+    }
+}

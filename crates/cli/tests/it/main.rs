@@ -1,0 +1,8 @@
+//! The binary as a person and a script use it, on the samples in `examples/`.
+// Helpers of tests may fail as tests do.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+mod sessions;
+mod start;
+mod tokens;

@@ -1,0 +1,74 @@
+//! The index as it stood at one moment, with its columns open.
+
+use crate::index::{Fields, column};
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::{DocId, Searcher, SegmentReader, TantivyError};
+
+/// A searcher and the columns of its segments, opened once for all queries.
+pub(crate) struct Snapshot {
+    pub(crate) searcher: Searcher,
+    /// One per segment, in order.
+    pub(crate) columns: Vec<Columns>,
+    /// Tokens of all bodies.
+    pub(crate) tokens: u64,
+}
+
+/// The columns of one segment.
+pub(crate) struct Columns {
+    pub(crate) place: Column<u64>,
+    pub(crate) at: Column<i64>,
+    pub(crate) offset: Column<u64>,
+    pub(crate) end: Column<u64>,
+    pub(crate) lengths: FieldNormReader,
+    pub(crate) session: Texts,
+    pub(crate) path: Texts,
+    pub(crate) cwd: Texts,
+    pub(crate) role: Texts,
+    pub(crate) tool: Texts,
+}
+
+/// A column of texts; a segment where no document has one lacks it.
+pub(crate) struct Texts(Option<StrColumn>);
+
+impl Texts {
+    /// The first text of a document.
+    pub(crate) fn get(&self, doc: DocId) -> Result<Option<String>, TantivyError> {
+        let Some(texts) = &self.0 else { return Ok(None) };
+        let Some(ord) = texts.term_ords(doc).next() else { return Ok(None) };
+        let mut out = String::new();
+        Ok(texts.ord_to_str(ord, &mut out)?.then_some(out))
+    }
+}
+
+impl Snapshot {
+    /// Opens the columns of a searcher.
+    pub(crate) fn new(searcher: Searcher, fields: &Fields) -> Result<Self, TantivyError> {
+        let mut columns = Vec::with_capacity(searcher.segment_readers().len());
+        let mut tokens = 0;
+        for segment in searcher.segment_readers() {
+            columns.push(Columns::open(segment, fields)?);
+            tokens += segment.inverted_index(fields.body)?.total_num_tokens();
+        }
+        Ok(Self { searcher, columns, tokens })
+    }
+}
+
+impl Columns {
+    fn open(segment: &SegmentReader, fields: &Fields) -> Result<Self, TantivyError> {
+        let columns = segment.fast_fields();
+        let texts = |name: &str| columns.str(name).map(Texts);
+        Ok(Self {
+            place: columns.u64(column::PLACE)?,
+            at: columns.i64(column::AT)?,
+            offset: columns.u64(column::OFFSET)?,
+            end: columns.u64(column::END)?,
+            lengths: segment.get_fieldnorms_reader(fields.body)?,
+            session: texts(column::SESSION)?,
+            path: texts(column::PATH)?,
+            cwd: texts(column::CWD)?,
+            role: texts(column::ROLE)?,
+            tool: texts(column::TOOL_NAME)?,
+        })
+    }
+}
