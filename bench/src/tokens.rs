@@ -11,7 +11,7 @@ use throughline_core::{Message, Role};
 pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
     println!("tokens: counting messages, against the bare tokenizer");
     let limit = if setup.quick { 2 << 20 } else { 16 << 20 };
-    let texts = texts(setup, limit)?;
+    let texts = corpus::texts(&setup.data, limit)?;
     let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
     let messages: Vec<Message> = texts.iter().map(|text| Message::text(Role::User, text.as_str())).collect();
     let bare = tiktoken::get_encoding("o200k_base").ok_or_else(|| anyhow::anyhow!("no o200k table"))?;
@@ -45,34 +45,4 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
     })?;
     println!("  estimator: {estimate:.2?}, {:.0} MB/s", mb(bytes) / estimate.as_secs_f64());
     Ok(failed + verdict("estimate", ratio(estimate, baseline), 1.0, "×"))
-}
-
-/// Long strings of the recorded sessions, up to a limit of bytes.
-fn texts(setup: &Setup, limit: usize) -> anyhow::Result<Vec<String>> {
-    let mut texts = Vec::new();
-    let mut bytes = 0;
-    for path in corpus::transcripts(&setup.data)? {
-        for line in std::fs::read(&path)?.split(|&b| b == b'\n') {
-            if let Ok(value) = serde_json::from_slice(line) {
-                strings(value, &mut texts, &mut bytes);
-            }
-            if bytes > limit {
-                return Ok(texts);
-            }
-        }
-    }
-    Ok(texts)
-}
-
-fn strings(value: serde_json::Value, texts: &mut Vec<String>, bytes: &mut usize) {
-    use serde_json::Value;
-    match value {
-        Value::String(text) if text.len() > 40 => {
-            *bytes += text.len();
-            texts.push(text);
-        }
-        Value::Array(items) => items.into_iter().for_each(|item| strings(item, texts, bytes)),
-        Value::Object(map) => map.into_iter().for_each(|(_, item)| strings(item, texts, bytes)),
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
