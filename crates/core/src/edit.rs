@@ -100,4 +100,7 @@ pub struct Overlay {
     pub block: usize,
     /// What is shown.
     pub with: Box<Block>,
+    /// The edit did more than replace, so that it can't be undone from this alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_part: bool,
 }

@@ -98,6 +98,7 @@ pub fn check<M: Borrow<Message>>(messages: &[M]) -> Vec<Violation> {
     let mut answer: Option<&Message> = None;
     let mut closed = false;
     let mut made: HashSet<&CallId> = HashSet::new();
+    let leads = leads_somewhere(messages);
     for (at, message) in messages.iter().map(Borrow::borrow).enumerate() {
         if message.blocks.is_empty() || message.blocks.iter().any(Block::is_empty) {
             found.push(report(message, Rule::NotEmpty, None));
@@ -141,7 +142,7 @@ pub fn check<M: Borrow<Message>>(messages: &[M]) -> Vec<Violation> {
             }
             open.push((&call.id, message));
         }
-        if is_reasoning_only(message) && !leads_somewhere(&messages[at + 1..]) {
+        if is_reasoning_only(message) && !leads[at] {
             found.push(report(message, Rule::ReasoningLeads, None));
         }
     }
@@ -174,12 +175,17 @@ fn is_reasoning_only(message: &Message) -> bool {
         && message.blocks.iter().all(|block| matches!(block.body, Body::Reasoning { .. }))
 }
 
-/// Whether an assistant message that is not mere reasoning comes next.
-fn leads_somewhere<M: Borrow<Message>>(rest: &[M]) -> bool {
-    rest.iter()
-        .map(Borrow::borrow)
-        .find(|m| !is_scaffold(m) && !is_reasoning_only(m))
-        .is_some_and(|m| m.role == Role::Assistant)
+/// For each message, whether an assistant message that is not mere reasoning comes next.
+fn leads_somewhere<M: Borrow<Message>>(messages: &[M]) -> Vec<bool> {
+    let mut leads = vec![false; messages.len()];
+    let mut next_is_answer = false;
+    for (at, message) in messages.iter().map(Borrow::borrow).enumerate().rev() {
+        leads[at] = next_is_answer;
+        if !is_scaffold(message) && !is_reasoning_only(message) {
+            next_is_answer = message.role == Role::Assistant;
+        }
+    }
+    leads
 }
 
 fn is_result(block: &Block) -> bool {

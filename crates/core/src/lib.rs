@@ -36,7 +36,8 @@ pub use fragment::{Fragment, Speaker};
 pub use ids::{CallId, EditId, GroupId, MessageId, SessionId};
 pub use message::{Flags, Message, Role};
 pub use record::{
-    Card, Checkpoint, Event, ForkPoint, Item, MemoryMode, Meta, Origin, Record, RecordError, Turn, Watermark,
+    Card, Checkpoint, Event, ForkPoint, Item, MAX_DEPTH, MemoryMode, Meta, Origin, Record, RecordError, Turn,
+    Watermark, json_depth, parse_json,
 };
 pub use shape::{Shape, Wire};
 pub use usage::Usage;

@@ -132,14 +132,12 @@ impl View {
         self.steps.push(Step::Checkpoint(checkpoint.id.clone(), entries));
     }
 
-    /// The view was changed. An undo that this view can't carry out is an error, and changes nothing.
+    /// The view was changed. What the edit names and the view lacks is passed over: ask [`check_undo`](Self::check_undo)
+    /// before an undo is written, and [`is_stale`](Self::is_stale) after.
     ///
     /// `origin` is the line that holds the edit: placeholders that it brings in live there.
-    pub fn edit(&mut self, edit: Edit, origin: Origin) -> Result<(), UndoError> {
+    pub fn edit(&mut self, edit: Edit, origin: Origin) {
         let undoes = edit.undoes().next().is_some();
-        for target in edit.undoes() {
-            self.check_undo(target)?;
-        }
         let edit = Arc::new(edit);
         self.steps.push(Step::Edit(edit.clone(), origin.clone()));
         if undoes {
@@ -147,29 +145,32 @@ impl View {
         } else {
             apply(&mut self.entries, &edit, &origin);
         }
-        Ok(())
     }
 
     /// Whether an edit can be undone from here.
     pub fn check_undo(&self, target: &EditId) -> Result<(), UndoError> {
-        if let Some(checkpoint) = &self.base_checkpoint
-            && checkpoint == target
-        {
-            return Err(UndoError::BehindCheckpoint { edit: target.clone(), checkpoint: checkpoint.clone() });
-        }
         let in_suffix = self.steps.iter().any(|step| match step {
             Step::Edit(edit, _) => edit.id == *target,
             Step::Checkpoint(id, _) => id == target,
             Step::Message(_) => false,
         });
-        let in_base = self.base.iter().any(|entry| entry.overlays.iter().any(|o| o.edit == *target));
-        match (in_suffix || in_base, &self.base_checkpoint) {
-            (true, _) => Ok(()),
-            (false, Some(checkpoint)) => {
-                Err(UndoError::BehindCheckpoint { edit: target.clone(), checkpoint: checkpoint.clone() })
-            }
-            (false, None) => Err(UndoError::Unknown(target.clone())),
+        // Replacements travel with the messages that a checkpoint keeps; what else an edit did does not.
+        let in_base =
+            self.base.iter().flat_map(|entry| &entry.overlays).any(|o| o.edit == *target && !o.in_part);
+        if in_suffix || in_base || self.base_checkpoint.as_ref() == Some(target) {
+            return Ok(());
         }
+        Err(match &self.base_checkpoint {
+            Some(checkpoint) => {
+                UndoError::BehindCheckpoint { edit: target.clone(), checkpoint: checkpoint.clone() }
+            }
+            None => UndoError::Unknown(target.clone()),
+        })
+    }
+
+    /// Whether the checkpoint that the view starts from was undone: the view must then be resumed from further back.
+    pub fn is_stale(&self) -> bool {
+        self.base_checkpoint.as_ref().is_some_and(|id| self.undone.contains(id))
     }
 
     /// Every edit and checkpoint since the base, oldest first, with whether it is in force.
@@ -181,16 +182,40 @@ impl View {
         })
     }
 
+    /// What an undo without a name takes back: the newest edit or checkpoint in force that is not itself an undo, so
+    /// that undoing again goes further back.
+    pub fn newest_undoable(&self) -> Option<&EditId> {
+        let in_suffix = self.steps.iter().rev().find_map(|step| {
+            match step {
+                Step::Edit(edit, _) if edit.undoes().next().is_none() => Some(&edit.id),
+                Step::Checkpoint(id, _) => Some(id),
+                Step::Edit(..) | Step::Message(_) => None,
+            }
+            .filter(|id| !self.undone.contains(*id))
+        });
+        in_suffix.or(self.base_checkpoint.as_ref())
+    }
+
     fn refold(&mut self) {
-        // Newest first: an undo that was itself undone counts not.
+        // Newest first: an undo reaches back only, and one that was itself undone counts not.
         self.undone.clear();
+        let mut targets: HashSet<EditId> = HashSet::new();
+        let mut met: HashSet<&EditId> = HashSet::new();
         for step in self.steps.iter().rev() {
-            if let Step::Edit(edit, _) = step
-                && !self.undone.contains(&edit.id)
-            {
-                self.undone.extend(edit.undoes().cloned());
+            let (id, undoes) = match step {
+                Step::Message(_) => continue,
+                Step::Checkpoint(id, _) => (id, None),
+                Step::Edit(edit, _) => (&edit.id, Some(edit.undoes())),
+            };
+            met.insert(id);
+            if targets.contains(id) {
+                self.undone.insert(id.clone());
+            } else {
+                targets.extend(undoes.into_iter().flatten().cloned());
             }
         }
+        // The rest lies behind the base, which carries replacements and was itself a checkpoint.
+        self.undone.extend(targets.into_iter().filter(|id| !met.contains(id)));
         let mut entries = self.base.clone();
         for entry in &mut entries {
             entry.overlays.retain(|overlay| !self.undone.contains(&overlay.edit));
@@ -221,12 +246,14 @@ fn position(entries: &[Entry], id: &MessageId) -> Option<usize> {
 
 /// Carries out an edit. What it names and the view lacks is passed over: the view may have been replaced since.
 fn apply(entries: &mut Vec<Entry>, edit: &Edit, origin: &Origin) {
+    let in_part = edit.ops.iter().any(|op| !matches!(op, Op::Replace { .. }));
     for op in &edit.ops {
         match op {
             Op::Replace { message, block, with } => {
                 if let Some(at) = position(entries, message) {
-                    let overlays = &mut entries[at].overlays;
-                    overlays.push(Overlay { edit: edit.id.clone(), block: *block, with: with.clone() });
+                    let overlay =
+                        Overlay { edit: edit.id.clone(), block: *block, with: with.clone(), in_part };
+                    entries[at].overlays.push(overlay);
                 }
             }
             Op::Remove { messages } => {

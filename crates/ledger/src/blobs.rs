@@ -41,8 +41,8 @@ impl Blobs {
     pub fn put(&self, text: &str) -> Result<(String, Option<PathBuf>), LedgerError> {
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         let path = self.path(&hash);
-        // A crash may have left a file of the right name and the wrong length.
-        if fs::metadata(&path).is_ok_and(|m| m.len() == text.len() as u64) {
+        // A crash or a bad disk may have left a file of the right name with other content.
+        if self.get(&hash).is_some() {
             return Ok((hash, None));
         }
         let dir = self.dir.join(&hash[..2]);
@@ -83,9 +83,17 @@ pub(crate) fn has_blobs(line: &[u8]) -> bool {
 pub(crate) fn move_out(
     blobs: &Blobs,
     value: &mut Value,
+    limit: usize,
     fresh: &mut Vec<PathBuf>,
 ) -> Result<(), LedgerError> {
-    move_out_of(blobs, value, Place::Elsewhere, fresh)
+    Moving { blobs, limit, fresh }.out_of(value, Place::Elsewhere)
+}
+
+struct Moving<'a> {
+    blobs: &'a Blobs,
+    /// Strings longer than this go.
+    limit: usize,
+    fresh: &'a mut Vec<PathBuf>,
 }
 
 /// `Source::Base64` as core writes it: `{"base64":{"media_type":…,"data":…}}`.
@@ -98,45 +106,42 @@ enum Place {
     Elsewhere,
 }
 
-fn move_out_of(
-    blobs: &Blobs,
-    value: &mut Value,
-    place: Place,
-    fresh: &mut Vec<PathBuf>,
-) -> Result<(), LedgerError> {
-    match value {
-        Value::String(text) => {
-            let picture = place == Place::PictureData && !text.is_empty();
-            let data_url = text.len() > DATA_URL_LIMIT && text.starts_with("data:");
-            if text.len() > INLINE_LIMIT || picture || data_url {
-                let (hash, file) = blobs.put(text)?;
-                fresh.extend(file);
-                *value = json!({ KEY: { "hash": hash, "bytes": text.len() } });
+impl Moving<'_> {
+    fn out_of(&mut self, value: &mut Value, place: Place) -> Result<(), LedgerError> {
+        match value {
+            Value::String(text) => {
+                let picture = place == Place::PictureData && !text.is_empty();
+                let data_url = text.len() > DATA_URL_LIMIT && text.starts_with("data:");
+                if text.len() > self.limit || picture || data_url {
+                    let (hash, file) = self.blobs.put(text)?;
+                    self.fresh.extend(file);
+                    *value = json!({ KEY: { "hash": hash, "bytes": text.len() } });
+                }
             }
+            Value::Array(items) => {
+                for item in items {
+                    self.out_of(item, Place::Elsewhere)?;
+                }
+            }
+            Value::Object(map) => {
+                for (key, item) in map.iter_mut() {
+                    let inner = match (place, key.as_str()) {
+                        (Place::Picture, "data") => Place::PictureData,
+                        (_, "base64") => Place::Picture,
+                        (_, _) => Place::Elsewhere,
+                    };
+                    self.out_of(item, inner)?;
+                }
+                if let Some(key) = lone_key(map)
+                    && let Some(inner) = map.shift_remove(&key)
+                {
+                    map.insert(format!("${key}"), inner);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
-        Value::Array(items) => {
-            for item in items {
-                move_out_of(blobs, item, Place::Elsewhere, fresh)?;
-            }
-        }
-        Value::Object(map) => {
-            for (key, item) in map.iter_mut() {
-                let inner = match (place, key.as_str()) {
-                    (Place::Picture, "data") => Place::PictureData,
-                    (_, "base64") => Place::Picture,
-                    (_, _) => Place::Elsewhere,
-                };
-                move_out_of(blobs, item, inner, fresh)?;
-            }
-            if let Some(key) = lone_key(map)
-                && let Some(inner) = map.shift_remove(&key)
-            {
-                map.insert(format!("${key}"), inner);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Ok(())
     }
-    Ok(())
 }
 
 /// Puts blobs back into a record. The hashes of missing ones are returned; a note stands in their place.
@@ -217,7 +222,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let blobs = Blobs::of(&Home::new(dir.path()));
             let mut value = original.clone();
-            move_out(&blobs, &mut value, &mut Vec::new()).unwrap();
+            move_out(&blobs, &mut value, INLINE_LIMIT, &mut Vec::new()).unwrap();
             prop_assert!(value.to_string().len() < INLINE_LIMIT, "nothing long stays");
             let mut missing = Vec::new();
             bring_back(&blobs, &mut value, &mut missing);
@@ -231,10 +236,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let blobs = Blobs::of(&Home::new(dir.path()));
         let (hash, file) = blobs.put("text").unwrap();
-        fs::write(file.unwrap(), "te").unwrap();
-        assert_eq!(blobs.get(&hash), None);
-        blobs.put("text").unwrap();
-        assert_eq!(blobs.get(&hash).as_deref(), Some("text"));
+        for damage in ["te", "tex\0"] {
+            fs::write(file.as_ref().unwrap(), damage).unwrap();
+            assert_eq!(blobs.get(&hash), None);
+            blobs.put("text").unwrap();
+            assert_eq!(blobs.get(&hash).as_deref(), Some("text"));
+        }
         assert_eq!(blobs.get("../../etc/passwd"), None);
     }
 

@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
 
     fn line(&mut self, number: u64, offset: u64, bytes: &[u8]) {
         if blobs::has_blobs(bytes)
-            && let Ok(value) = serde_json::from_slice(bytes)
+            && let Ok(value) = throughline_core::parse_json(bytes)
         {
             let mut found = HashSet::new();
             blobs::referenced(&value, &mut found);
@@ -135,14 +135,11 @@ impl<'a> Checker<'a> {
             Err(kind) => return self.report(number, offset, kind),
         };
         *self.out.records.entry(record.kind()).or_default() += 1;
-        if number == 1 && !matches!(record, Record::Meta(_)) {
-            self.report(number, offset, ProblemKind::NoMeta);
-        }
         match &record {
             Record::Meta(meta) => {
                 self.is_fork = meta.forked_from.is_some();
                 if let Some(fork) = &meta.forked_from
-                    && self.home.find(fork.session.as_str()).is_err()
+                    && self.home.find_exact(&fork.session).is_err()
                 {
                     self.report(number, offset, ProblemKind::MissingParent(fork.session.to_string()));
                 }
@@ -210,8 +207,10 @@ impl<'a> Checker<'a> {
             }
         }
         for (line, offset, key, id, at) in self.kept.drain(..) {
-            if self.at.get(&key) != Some(&at) {
-                found.push((line, offset, ProblemKind::MissingMessage(id)));
+            match self.at.get(&key) {
+                Some(&found_at) if found_at == at => {}
+                Some(_) => found.push((line, offset, ProblemKind::Misplaced(id))),
+                None => found.push((line, offset, ProblemKind::MissingMessage(id))),
             }
         }
         for (line, offset, kind) in found {
@@ -223,6 +222,9 @@ impl<'a> Checker<'a> {
         let file = File::open(self.path).map_err(LedgerError::io("open", self.path))?;
         let meta = file.metadata().map_err(LedgerError::io("look at", self.path))?;
         let end = meta.len();
+        if !self.out.records.contains_key("meta") {
+            self.report(1, 0, ProblemKind::NoMeta);
+        }
         let near = newest_card(&file, self.path, end)?.is_some_and(|(at, _)| end - at <= TAIL);
         if !near {
             self.report(self.out.lines, end, ProblemKind::NoCard);

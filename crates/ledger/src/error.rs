@@ -55,15 +55,15 @@ pub enum LedgerError {
         /// How many there are.
         there: usize,
     },
+    /// Nothing was edited.
+    #[error("there is nothing to undo in this session")]
+    NothingToUndo,
     /// An edit can't be undone.
     #[error(transparent)]
     Undo(#[from] UndoError),
     /// A record could not be written as JSON.
     #[error("cannot encode a record: {0}")]
     Encode(String),
-    /// Forks refer to each other in a circle, or too deep.
-    #[error("the forks behind session {0} do not end: a parent refers back to a child")]
-    EndlessForks(SessionId),
 }
 
 impl LedgerError {
@@ -103,13 +103,17 @@ pub enum ProblemKind {
     TooLong(u64),
     /// A checkpoint keeps a message that is not where it says.
     MissingMessage(String),
+    /// A kept message was found at another place than the checkpoint says.
+    Misplaced(String),
     /// A blob is missing or damaged.
     MissingBlob(String),
     /// An undo names an edit that is not there.
     BadUndo(String),
     /// The parent of a fork can't be read.
     MissingParent(String),
-    /// The first line does not open a session.
+    /// The parent of a fork is shorter than it was when the fork left it.
+    ShortParent(String),
+    /// No line opens a session.
     NoMeta,
     /// Two messages share an id.
     DuplicateId(String),
@@ -131,10 +135,16 @@ impl fmt::Display for ProblemKind {
             Self::Newer(kind) => write!(f, "unknown kind `{kind}`, maybe of a newer version"),
             Self::TooLong(bytes) => write!(f, "a line of {bytes} bytes is longer than any record"),
             Self::MissingMessage(id) => write!(f, "kept message {id} is not where the checkpoint says"),
+            Self::Misplaced(id) => {
+                write!(f, "kept message {id} is at another place than the checkpoint says")
+            }
             Self::MissingBlob(hash) => write!(f, "blob {hash} is missing or damaged"),
             Self::BadUndo(edit) => write!(f, "undo of {edit}, which is not there"),
             Self::MissingParent(id) => write!(f, "the session was forked from {id}, which can't be read"),
-            Self::NoMeta => write!(f, "the first line does not open a session"),
+            Self::ShortParent(id) => {
+                write!(f, "the end of {id}, which this session was forked from, is gone")
+            }
+            Self::NoMeta => write!(f, "no line opens a session"),
             Self::DuplicateId(id) => write!(f, "message id {id} is used twice"),
             Self::UnknownParent(id) => write!(f, "parent {id} is not in the ledger"),
             Self::UnknownTarget(id) => write!(f, "the edit names {id}, which is not in the ledger"),

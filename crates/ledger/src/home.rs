@@ -71,7 +71,14 @@ impl Home {
         Ok(found)
     }
 
-    /// The ledger of a session, by its whole id or a unique beginning of it.
+    /// The ledger of a session, by its whole id. What ledgers say of each other is looked up with this.
+    pub fn find_exact(&self, id: &SessionId) -> Result<PathBuf, LedgerError> {
+        let wanted = file_name(id);
+        let found = self.ledgers()?.into_iter().find(|path| session_of(path) == Some(wanted.as_str()));
+        found.ok_or_else(|| LedgerError::NoSession(id.to_string()))
+    }
+
+    /// The ledger of a session, by its whole id or a unique beginning of it, as people type it.
     pub fn find(&self, id: &str) -> Result<PathBuf, LedgerError> {
         let wanted = file_name(&SessionId::new(id));
         let mut candidates = Vec::new();

@@ -30,6 +30,11 @@ pub enum Content<'a> {
     TooLong(u64),
 }
 
+/// The one limit, from whichever end a line is read and however much of it a buffer happens to hold.
+fn content(line: &[u8]) -> Content<'_> {
+    if line.len() > MAX_LINE { Content::TooLong(line.len() as u64) } else { Content::Whole(line) }
+}
+
 /// Reads lines from the front of anything that reads.
 pub struct ForwardLines<R> {
     source: R,
@@ -192,12 +197,12 @@ impl<'a> BackwardLines<'a> {
                 let line = &self.buffer[n + 1..self.end];
                 let offset = self.offset + n as u64 + 1;
                 self.end = n + 1;
-                return Ok(Some(Line { offset, bytes: Content::Whole(line), complete: self.complete }));
+                return Ok(Some(Line { offset, bytes: content(line), complete: self.complete }));
             }
             if self.offset == 0 {
                 let line = &self.buffer[..self.end];
                 self.end = 0;
-                return Ok(Some(Line { offset: 0, bytes: Content::Whole(line), complete: self.complete }));
+                return Ok(Some(Line { offset: 0, bytes: content(line), complete: self.complete }));
             }
             if self.end > MAX_LINE {
                 return self.skip_long_line().map(Some);

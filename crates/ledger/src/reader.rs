@@ -7,7 +7,7 @@ use crate::{LedgerError, Problem, ProblemKind};
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use throughline_core::{Origin, Record, RecordError};
+use throughline_core::{Origin, Record, RecordError, parse_json};
 
 /// Reads records in the order they were written.
 pub struct Reader {
@@ -81,7 +81,7 @@ impl Reader {
 /// A line as a record, blobs put back in; `missing` takes the hashes of those that were not there.
 pub(crate) fn decode(blobs: &Blobs, line: &[u8], missing: &mut Vec<String>) -> Result<Record, ProblemKind> {
     let record = if blobs::has_blobs(line) {
-        serde_json::from_slice::<Value>(line).map_err(RecordError::from).and_then(|mut value| {
+        parse_json::<Value>(line).map_err(RecordError::from).and_then(|mut value| {
             blobs::bring_back(blobs, &mut value, missing);
             Record::parse(&serde_json::to_vec(&value)?)
         })

@@ -14,10 +14,7 @@ use throughline_core::{
 pub fn fork(home: &Home, path: &Path, at: Option<&MessageId>, now: Timestamp) -> Result<Writer, LedgerError> {
     let resumed = resume(home, path)?;
     let (session, path, offset, message) = match at {
-        None => {
-            let end = std::fs::metadata(path).map_err(LedgerError::io("look at", path))?.len();
-            (resumed.session.clone(), path.to_owned(), end, resumed.view.head().cloned())
-        }
+        None => (resumed.session.clone(), path.to_owned(), resumed.end, resumed.view.head().cloned()),
         Some(id) => {
             let (session, path, offset) = locate(home, path, &resumed, id)?;
             let end = line_end(&path, offset)?;
@@ -28,13 +25,12 @@ pub fn fork(home: &Home, path: &Path, at: Option<&MessageId>, now: Timestamp) ->
     meta.cwd = resumed.card.as_ref().and_then(|card| card.cwd.clone());
     meta.forked_from = Some(ForkPoint { session, path: home.relative(&path), offset, message });
     let mut writer = Writer::create(home, meta, SyncPolicy::Turn)?;
-    let (title, prompt) = match resumed.card {
-        Some(card) => (card.title, card.prompt),
-        None => (None, None),
-    };
+    let parent = resumed.card.unwrap_or_default();
     writer.update_card(|card| {
-        card.title = title.map(|title| format!("{title} (fork)"));
-        card.prompt = prompt;
+        card.title = parent.title.map(|title| format!("{title} (fork)"));
+        card.prompt = parent.prompt;
+        // It holds the same text, so the same goes for memories of it.
+        card.memory_mode = parent.memory_mode;
     })?;
     writer.end_turn()?;
     Ok(writer)
@@ -50,26 +46,30 @@ fn locate(
     if let Some(entry) = resumed.view.entries().iter().find(|entry| entry.message.id == *id) {
         return match &entry.origin.session {
             None => Ok((resumed.session.clone(), path.to_owned(), entry.origin.offset)),
-            Some(session) => Ok((session.clone(), home.find(session.as_str())?, entry.origin.offset)),
+            Some(session) => Ok((session.clone(), home.find_exact(session)?, entry.origin.offset)),
         };
     }
-    let mut here = (resumed.session.clone(), path.to_owned());
+    let mut here = (resumed.session.clone(), path.to_owned(), u64::MAX);
     let mut seen = std::collections::HashSet::new();
     while seen.insert(here.1.clone()) {
-        let mut reader = Reader::open(home, &here.1, 0)?;
+        let (session, path, until) = here;
+        let mut reader = Reader::open(home, &path, 0)?;
         let mut parent = None;
         while let Some((origin, record)) = reader.next_record()? {
+            // What a parent said after the fork left it is not the fork's.
+            if origin.offset >= until {
+                break;
+            }
             if let Record::Meta(meta) = &record {
-                parent = meta.forked_from.as_ref().map(|fork| fork.session.clone());
+                parent = meta.forked_from.as_ref().map(|fork| (fork.session.clone(), fork.offset));
             }
             if messages_in(record).iter().any(|message| message.id == *id) {
-                return Ok((here.0, here.1, origin.offset));
+                return Ok((session, path, origin.offset));
             }
         }
-        match parent {
-            Some(session) => here = (session.clone(), home.find(session.as_str())?),
-            None => break,
-        }
+        let Some((session, offset)) = parent else { break };
+        let path = home.find_exact(&session)?;
+        here = (session, path, offset);
     }
     Err(LedgerError::NoMessage { session: resumed.session.clone(), message: id.clone() })
 }
@@ -118,25 +118,31 @@ pub fn rewind_turns(view: &View, turns: usize) -> Result<Op, LedgerError> {
     Ok(Op::Rewind { to })
 }
 
-/// Takes back an edit or checkpoint: the named one, or the newest that is in force. Returns which.
-pub fn undo(home: &Home, path: &Path, target: Option<EditId>, now: Timestamp) -> Result<EditId, LedgerError> {
+/// What an undo did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// What was taken back.
+    pub target: EditId,
+    /// The edit that took it back: undoing this one redoes it.
+    pub by: EditId,
+}
+
+/// Takes back an edit or checkpoint: the named one, or the newest in force that is not itself an undo.
+pub fn undo(home: &Home, path: &Path, target: Option<EditId>, now: Timestamp) -> Result<Undone, LedgerError> {
     let mut writer = Writer::open(home, path, SyncPolicy::Turn)?;
     let view = resume(home, path)?.view;
-    let newest = || view.edits().filter(|(_, live)| *live).last().map(|(id, _)| id.clone());
-    let Some(target) = target.or_else(newest).or_else(|| view.base_checkpoint().cloned()) else {
-        return Err(UndoError::Unknown("(none was made)".into()).into());
+    let Some(target) = target.or_else(|| view.newest_undoable().cloned()) else {
+        return Err(LedgerError::NothingToUndo);
     };
-    // The checkpoint that the view starts from can be undone too: the next resume goes further back.
-    if view.base_checkpoint() != Some(&target)
-        && let Err(error) = view.check_undo(&target)
-    {
+    if let Err(error) = view.check_undo(&target) {
         let known = is_known_edit(home, path, &target)?;
         return Err(if known { error } else { UndoError::Unknown(target) }.into());
     }
     let edit = user_edit(now, format!("undid {target}"), Op::Undo { edit: target.clone() });
+    let by = edit.id.clone();
     writer.append(&[Record::Edit(Box::new(edit))])?;
     writer.end_turn()?;
-    Ok(target)
+    Ok(Undone { target, by })
 }
 
 fn is_known_edit(home: &Home, path: &Path, id: &EditId) -> Result<bool, LedgerError> {

@@ -1,12 +1,12 @@
 use crate::blobs::{self, Blobs};
 use crate::home::{Home, make_private_dir, private_file};
 use crate::list::{TAIL, newest_card};
-use crate::{LedgerError, Reader};
+use crate::{LedgerError, MAX_LINE, Reader};
 use serde_json::Value;
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use throughline_core::{Card, Message, Meta, Origin, Record};
+use throughline_core::{Card, MAX_DEPTH, Message, Meta, Origin, Record, json_depth, parse_json};
 
 /// When appended records are forced to disk. A process that dies loses nothing under any of them; they differ in what
 /// a power cut can take.
@@ -74,8 +74,12 @@ impl Writer {
             ..Card::default()
         };
         let mut writer = Self::locked(home, path, file, policy)?;
-        writer.card = card;
-        writer.append(&[Record::Meta(Box::new(meta))])?;
+        writer.card = bounded(card);
+        if let Err(error) = writer.append(&[Record::Meta(Box::new(meta))]) {
+            // A ledger without its first line would stand in the way of the next try.
+            let _ = std::fs::remove_file(&writer.path);
+            return Err(error);
+        }
         if policy != SyncPolicy::Never {
             sync_dir(writer.path.parent())?;
         }
@@ -151,11 +155,12 @@ impl Writer {
         }
         let mut origins = Vec::with_capacity(records.len());
         let mut card_at = self.card_at;
+        let mut card = self.card.clone();
         for record in records {
             let offset = self.end + buffer.len() as u64;
             origins.push(Origin { session: None, offset });
             self.encode(record, &mut buffer)?;
-            note_on_card(&mut self.card, record);
+            note_on_card(&mut card, record);
             if let Record::Card(_) = record {
                 card_at = Some(offset);
             }
@@ -166,10 +171,10 @@ impl Writer {
         let new_end = self.end + buffer.len() as u64;
         if compacted || card_at.is_none_or(|at| new_end - at > TAIL) {
             card_at = Some(new_end);
-            self.encode(&Record::Card(Box::new(self.card.clone())), &mut buffer)?;
+            self.encode(&Record::Card(Box::new(card.clone())), &mut buffer)?;
         }
         self.write(&buffer)?;
-        self.card_at = card_at;
+        (self.card, self.card_at) = (card, card_at);
         if self.policy == SyncPolicy::Always {
             self.sync()?;
         }
@@ -178,9 +183,9 @@ impl Writer {
 
     /// Changes the card (title, tags, memory mode, watermark) and appends it.
     pub fn update_card(&mut self, change: impl FnOnce(&mut Card)) -> Result<(), LedgerError> {
-        change(&mut self.card);
-        let card = self.card.clone();
-        self.append(&[Record::Card(Box::new(card))])?;
+        let mut card = self.card.clone();
+        change(&mut card);
+        self.append(&[Record::Card(Box::new(bounded(card)))])?;
         Ok(())
     }
 
@@ -194,23 +199,44 @@ impl Writer {
 
     /// Forces everything to disk: blobs first, then the lines that refer to them.
     pub fn sync(&mut self) -> Result<(), LedgerError> {
-        for path in self.fresh_blobs.drain(..) {
-            let blob = File::open(&path).map_err(LedgerError::io("open", &path))?;
-            blob.sync_data().map_err(LedgerError::io("sync", &path))?;
+        while let Some(path) = self.fresh_blobs.last() {
+            let blob = File::open(path).map_err(LedgerError::io("open", path))?;
+            blob.sync_data().map_err(LedgerError::io("sync", path))?;
             sync_dir(path.parent())?;
+            self.fresh_blobs.pop();
         }
         self.file.sync_data().map_err(LedgerError::io("sync", &self.path))
     }
 
+    /// Writes one line. What could not be read back is refused here, before it is acknowledged.
     fn encode(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<(), LedgerError> {
         let start = out.len();
         record.write(out).map_err(|e| LedgerError::Encode(e.to_string()))?;
-        if blobs::may_need_blobs(&out[start..]) {
+        // Lists read cards without blobs; their strings are bounded.
+        if !matches!(record, Record::Card(_)) && blobs::may_need_blobs(&out[start..]) {
             let mut value: Value =
-                serde_json::from_slice(&out[start..]).map_err(|e| LedgerError::Encode(e.to_string()))?;
-            blobs::move_out(&self.blobs, &mut value, &mut self.fresh_blobs)?;
-            out.truncate(start);
-            serde_json::to_writer(&mut *out, &value).map_err(|e| LedgerError::Encode(e.to_string()))?;
+                parse_json(&out[start..]).map_err(|e| LedgerError::Encode(e.to_string()))?;
+            for limit in [blobs::INLINE_LIMIT, LONG_LINE_LIMIT] {
+                blobs::move_out(&self.blobs, &mut value, limit, &mut self.fresh_blobs)?;
+                out.truncate(start);
+                serde_json::to_writer(&mut *out, &value).map_err(|e| LedgerError::Encode(e.to_string()))?;
+                if out.len() - start <= LONG_LINE {
+                    break;
+                }
+                value = parse_json(&out[start..]).map_err(|e| LedgerError::Encode(e.to_string()))?;
+                blobs::bring_back(&self.blobs, &mut value, &mut Vec::new());
+            }
+        }
+        let line = &out[start..];
+        if line.len() > MAX_LINE {
+            return Err(LedgerError::Encode(format!(
+                "{} bytes in one record, at most {MAX_LINE}",
+                line.len()
+            )));
+        }
+        let brackets = line.iter().filter(|&&b| b == b'{' || b == b'[').count();
+        if brackets > MAX_DEPTH && json_depth(line) > MAX_DEPTH {
+            return Err(LedgerError::Encode(format!("nested deeper than {MAX_DEPTH} levels")));
         }
         out.push(b'\n');
         Ok(())
@@ -218,10 +244,11 @@ impl Writer {
 
     fn write(&mut self, buffer: &[u8]) -> Result<(), LedgerError> {
         if let Err(e) = self.file.write_all(buffer) {
-            // A full disk may have taken a part: learn where the file ends now and close that line next time.
-            self.torn = true;
-            if let Ok(meta) = self.file.metadata() {
-                self.torn = meta.len() > self.end || self.torn;
+            // A full disk may have taken a part. It was never acknowledged, and half a batch must not take effect.
+            if self.file.set_len(self.end).is_err()
+                && let Ok(meta) = self.file.metadata()
+            {
+                self.torn = meta.len() > self.end;
                 self.end = meta.len();
             }
             return Err(LedgerError::io("write", &self.path)(e));
@@ -240,8 +267,32 @@ impl Drop for Writer {
     }
 }
 
+/// A line longer than this has so many short strings that shorter ones become blobs, too.
+const LONG_LINE: usize = 8 << 20;
+/// How long a string may be in such a line.
+const LONG_LINE_LIMIT: usize = 1 << 10;
+
 /// How much of the first prompt a card shows.
 const PROMPT_CHARS: usize = 160;
+
+/// A card must fit the last 16 KB of its ledger many times over.
+fn bounded(mut card: Card) -> Card {
+    const TEXT_CHARS: usize = 300;
+    const TAGS: usize = 40;
+    const TAG_CHARS: usize = 60;
+    let cut = |text: String, most: usize| match text.char_indices().nth(most) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text,
+    };
+    card.title = card.title.map(|title| cut(title, TEXT_CHARS));
+    card.cwd = card.cwd.map(|cwd| cut(cwd, 2 * TEXT_CHARS));
+    card.model = card.model.map(|model| cut(model, TEXT_CHARS));
+    card.prompt = card.prompt.map(|prompt| cut(prompt, PROMPT_CHARS));
+    card.client = cut(card.client, TAG_CHARS);
+    card.tags.truncate(TAGS);
+    card.tags = card.tags.into_iter().map(|tag| cut(tag, TAG_CHARS)).collect();
+    card
+}
 
 fn note_on_card(card: &mut Card, record: &Record) {
     match record {
@@ -252,6 +303,11 @@ fn note_on_card(card: &mut Card, record: &Record) {
                 card.client.clone_from(&meta.client);
             }
             card.cwd = card.cwd.take().or_else(|| meta.cwd.clone());
+            card.updated = card.updated.max(Some(meta.created));
+            if let Some(fork) = &meta.forked_from {
+                card.forked_from = Some(fork.session.clone());
+            }
+            card.parent_session = card.parent_session.take().or_else(|| meta.parent_session.clone());
         }
         Record::Message(message) => note_message(card, message),
         Record::Turn(turn) => {

@@ -176,6 +176,7 @@ fn rename_repeated(messages: &mut [Message], callers: &HashMap<Place, Place>, lo
         .map(|call| call.id.clone())
         .collect();
     let mut seen = std::collections::HashSet::new();
+    let mut numbers: HashMap<CallId, usize> = HashMap::new();
     let mut renamed: HashMap<Place, CallId> = HashMap::new();
     for (at, message) in messages.iter_mut().enumerate() {
         let mut changes = Vec::new();
@@ -320,13 +321,17 @@ fn no_result(caller: &Message, call: CallId, kind: CallKind) -> Message {
     message
 }
 
-fn drop_stray_reasoning(mut messages: Vec<Message>, log: &mut Log) -> Vec<Message> {
-    for at in (0..messages.len()).rev() {
-        if is_reasoning_only(&messages[at]) && !leads_somewhere(&messages[at + 1..]) {
-            let gone = messages.remove(at);
-            log.note(&gone, Rule::ReasoningLeads, None, Action::Dropped);
+fn drop_stray_reasoning(messages: Vec<Message>, log: &mut Log) -> Vec<Message> {
+    let leads = leads_somewhere(&messages);
+    let mut keep = leads.into_iter();
+    let mut messages = messages;
+    messages.retain(|message| {
+        let stays = keep.next().unwrap_or(true) || !is_reasoning_only(message);
+        if !stays {
+            log.note(message, Rule::ReasoningLeads, None, Action::Dropped);
         }
-    }
+        stays
+    });
     messages
 }
 

@@ -43,11 +43,11 @@ fn edits_change_the_view_and_undo_brings_it_back() {
     ];
     for (op, expected) in ops {
         let mut view = view(&["a", "b", "c"]);
-        view.edit(edit("e", op), Origin::default()).unwrap();
+        view.edit(edit("e", op), Origin::default());
         assert_eq!(shown(&view), expected);
-        view.edit(edit("undo", Op::Undo { edit: "e".into() }), Origin::default()).unwrap();
+        view.edit(edit("undo", Op::Undo { edit: "e".into() }), Origin::default());
         assert_eq!(shown(&view), ["a", "b", "c"]);
-        view.edit(edit("redo", Op::Undo { edit: "undo".into() }), Origin::default()).unwrap();
+        view.edit(edit("redo", Op::Undo { edit: "undo".into() }), Origin::default());
         assert_eq!(shown(&view), expected, "undoing an undo redoes");
     }
 }
@@ -68,30 +68,54 @@ fn a_checkpoint_can_be_undone_and_later_words_stay() {
     view.replace(&checkpoint, vec![kept]);
     view.push(said("c"));
     assert_eq!(shown(&view), ["b", "c"]);
-    view.edit(edit("undo", Op::Undo { edit: "k".into() }), Origin::default()).unwrap();
+    view.edit(edit("undo", Op::Undo { edit: "k".into() }), Origin::default());
     assert_eq!(shown(&view), ["a", "b", "c"]);
 }
 
 #[test]
 fn what_lies_behind_the_base_says_so() {
     let mut view = View::from_checkpoint("k".into(), vec![said("a")]);
-    let undo = |id: &str| edit("u", Op::Undo { edit: id.into() });
-    let behind = |id: &str| UndoError::BehindCheckpoint { edit: id.into(), checkpoint: "k".into() };
-    assert_eq!(view.edit(undo("k"), Origin::default()), Err(behind("k")));
-    assert_eq!(view.edit(undo("older"), Origin::default()), Err(behind("older")));
-    let mut whole = View::default();
-    assert_eq!(whole.edit(undo("x"), Origin::default()), Err(UndoError::Unknown("x".into())));
-    assert_eq!(shown(&view), ["a"]);
+    let behind = UndoError::BehindCheckpoint { edit: "older".into(), checkpoint: "k".into() };
+    assert_eq!(view.check_undo(&"older".into()), Err(behind));
+    assert_eq!(View::default().check_undo(&"x".into()), Err(UndoError::Unknown("x".into())));
+    // The base itself can be undone; then the view must be resumed from further back.
+    assert_eq!(view.check_undo(&"k".into()), Ok(()));
+    view.edit(edit("u", Op::Undo { edit: "k".into() }), Origin::default());
+    assert!(view.is_stale());
+}
+
+#[test]
+fn an_edit_that_did_more_than_replace_is_not_half_undone_behind_a_checkpoint() {
+    let mut first = view(&["a", "b"]);
+    let replace = Op::Replace { message: "a".into(), block: 0, with: Block::text("cleared").into() };
+    let mut mixed = edit("e", replace);
+    mixed.ops.push(Op::Remove { messages: vec!["b".into()] });
+    first.edit(mixed, Origin::default());
+    let view = View::from_checkpoint("k".into(), first.entries().to_vec());
+    assert!(view.check_undo(&"e".into()).is_err());
+}
+
+#[test]
+fn undoing_again_goes_further_back() {
+    let mut view = view(&["a", "b", "c"]);
+    view.edit(edit("e1", Op::Remove { messages: vec!["a".into()] }), Origin::default());
+    view.edit(edit("e2", Op::Remove { messages: vec!["b".into()] }), Origin::default());
+    for (n, expected) in [["b", "c"].as_slice(), &["a", "b", "c"]].into_iter().enumerate() {
+        let newest = view.newest_undoable().unwrap().clone();
+        view.edit(edit(&format!("u{n}"), Op::Undo { edit: newest }), Origin::default());
+        assert_eq!(shown(&view), expected);
+    }
+    assert_eq!(view.newest_undoable(), None);
 }
 
 #[test]
 fn a_replacement_that_a_checkpoint_kept_can_still_be_undone() {
     let mut first = view(&["a"]);
     let replace = Op::Replace { message: "a".into(), block: 0, with: Block::text("cleared").into() };
-    first.edit(edit("e", replace), Origin::default()).unwrap();
+    first.edit(edit("e", replace), Origin::default());
     let mut view = View::from_checkpoint("k".into(), first.entries().to_vec());
     assert_eq!(shown(&view), ["cleared"]);
-    view.edit(edit("u", Op::Undo { edit: "e".into() }), Origin::default()).unwrap();
+    view.edit(edit("u", Op::Undo { edit: "e".into() }), Origin::default());
     assert_eq!(shown(&view), ["a"]);
 }
 
@@ -146,9 +170,8 @@ proptest! {
                 }
                 Step::Edit(op) => {
                     let id = format!("e{n}");
-                    if view.edit(edit(&id, op), Origin::default()).is_ok() {
-                        edits.push(id);
-                    }
+                    view.edit(edit(&id, op), Origin::default());
+                    edits.push(id);
                 }
             }
         }
@@ -157,7 +180,7 @@ proptest! {
             let live = view.edits().any(|(e, live)| e.as_str() == id && live);
             if live {
                 let undo = edit(&format!("undo-{id}"), Op::Undo { edit: id.as_str().into() });
-                view.edit(undo, Origin::default()).unwrap();
+                view.edit(undo, Origin::default());
             }
         }
         let left: Vec<_> = view.entries().iter().map(|e| e.message.id.clone()).collect();

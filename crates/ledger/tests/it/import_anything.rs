@@ -42,7 +42,7 @@ fn fold(importer: &mut dyn Importer, lines: &[Vec<u8>]) {
                         view.push((*message).into());
                     }
                 }
-                Record::Edit(edit) if lane == Lane::MAIN => view.edit(*edit, Default::default()).unwrap(),
+                Record::Edit(edit) if lane == Lane::MAIN => view.edit(*edit, Default::default()),
                 Record::Checkpoint(checkpoint) => {
                     let mut entries = Vec::new();
                     for item in &checkpoint.items {

@@ -5,6 +5,7 @@
 
 mod common;
 mod crash;
+mod hardening;
 mod import_anything;
 mod import_claude;
 mod import_codex;

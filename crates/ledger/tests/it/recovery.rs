@@ -64,7 +64,7 @@ fn l7_a_checkpoint_whose_offsets_are_wrong_finds_its_messages_all_the_same() {
     w.append(&[checkpoint("k", std::iter::once(summary("sum")).chain(items).collect())]).unwrap();
     assert_eq!(ids(&resume(&s.home, w.path()).unwrap().view), ["sum", "a", "b"]);
     let found = check(&s.home, w.path()).unwrap().problems;
-    assert!(found.iter().any(|p| p.kind == ProblemKind::MissingMessage("a".into())), "{found:?}");
+    assert!(found.iter().any(|p| p.kind == ProblemKind::Misplaced("a".into())), "{found:?}");
 }
 
 #[test]

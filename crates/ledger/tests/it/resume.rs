@@ -66,8 +66,14 @@ fn l4_an_undone_checkpoint_is_passed_over() {
     assert_eq!(ids(&resume(&s.home, &path).unwrap().view), ["sum", "c"]);
     session::undo(&s.home, &path, Some("k".into()), crate::common::time(3)).unwrap();
     assert_eq!(ids(&resume(&s.home, &path).unwrap().view), ["a", "b", "c"]);
-    session::undo(&s.home, &path, None, crate::common::time(4)).unwrap();
-    assert_eq!(ids(&resume(&s.home, &path).unwrap().view), ["sum", "c"], "undoing the undo redoes");
+    let by = resume(&s.home, &path).unwrap().view.edits().last().unwrap().0.clone();
+    session::undo(&s.home, &path, Some(by), crate::common::time(4)).unwrap();
+    let resumed = resume(&s.home, &path).unwrap();
+    assert_eq!(ids(&resumed.view), ["sum", "c"], "undoing the undo redoes");
+    assert_eq!(resumed.problems, []);
+    let by = resumed.view.edits().last().unwrap().0.clone();
+    session::undo(&s.home, &path, Some(by), crate::common::time(5)).unwrap();
+    assert_eq!(ids(&resume(&s.home, &path).unwrap().view), ["a", "b", "c"], "and so on");
 }
 
 #[test]
@@ -146,7 +152,10 @@ impl Live {
                 // What the view can't undo is refused before it is written.
                 if edit.undoes().all(|target| self.view.check_undo(target).is_ok()) {
                     let origin = self.writer.append(&[Record::Edit(edit.clone())]).unwrap().remove(0);
-                    self.view.edit(*edit, origin).unwrap();
+                    self.view.edit(*edit, origin);
+                    if self.view.is_stale() {
+                        self.view = resume(home, self.writer.path()).unwrap().view;
+                    }
                 }
             }
             Step::Compact { keep_from } => {

@@ -72,7 +72,7 @@ impl Rollback {
 pub(crate) struct Undo {
     /// The session.
     session: String,
-    /// The edit or checkpoint [default: the newest in force].
+    /// The edit or checkpoint [default: the newest in force; again goes further back].
     edit: Option<String>,
 }
 
@@ -84,8 +84,11 @@ impl Undo {
         let messages = output::count(left as u64, "message");
         tell(
             context,
-            json!({ "undone": undone, "messages": left }),
-            &format!("Undid {undone}; the view holds {messages}. Undoing again redoes it."),
+            json!({ "undone": undone.target, "by": undone.by, "messages": left }),
+            &format!(
+                "Undid {}; the view holds {messages}. `sessions undo {} {}` redoes it.",
+                undone.target, self.session, undone.by
+            ),
         )
     }
 }
