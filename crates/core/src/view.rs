@@ -214,8 +214,11 @@ impl View {
                 targets.extend(undoes.into_iter().flatten().cloned());
             }
         }
-        // The rest lies behind the base, which carries replacements and was itself a checkpoint.
-        self.undone.extend(targets.into_iter().filter(|id| !met.contains(id)));
+        // Of what lies behind the base, it carries replacements, and it was itself a checkpoint.
+        let in_base = self.base.iter().flat_map(|entry| entry.overlays.iter().map(|o| &o.edit));
+        let behind =
+            in_base.chain(&self.base_checkpoint).filter(|id| targets.contains(id) && !met.contains(id));
+        self.undone.extend(behind.cloned());
         let mut entries = self.base.clone();
         for entry in &mut entries {
             entry.overlays.retain(|overlay| !self.undone.contains(&overlay.edit));

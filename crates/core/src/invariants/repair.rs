@@ -54,9 +54,16 @@ pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Repair>) {
         return (messages, Vec::new());
     }
     let mut log = Log::default();
-    let messages = drop_misplaced(messages, &mut log);
-    let messages = pair_calls(messages, &mut log);
-    let messages = drop_stray_reasoning(messages, &mut log);
+    let mut messages = drop_misplaced(messages, &mut log);
+    loop {
+        let paired = pair_calls(messages, &mut log);
+        let before = paired.len();
+        messages = drop_stray_reasoning(paired, &mut log);
+        // Reasoning that goes may bring records of one answer together that it had kept apart.
+        if messages.len() == before {
+            break;
+        }
+    }
     let messages = begin_with_user(messages, &mut log);
     (messages, log.0)
 }
@@ -185,12 +192,16 @@ fn rename_repeated(messages: &mut [Message], callers: &HashMap<Place, Place>, lo
                 && call.kind.needs_result()
                 && !seen.insert(call.id.clone())
             {
-                let fresh =
-                    (2..).map(|n| CallId::new(format!("{}.{n}", call.id))).find(|id| used.insert(id.clone()));
-                if let Some(fresh) = fresh {
-                    changes.push(std::mem::replace(&mut call.id, fresh.clone()));
-                    renamed.insert((at, b), fresh);
-                }
+                let next = numbers.entry(call.id.clone()).or_insert(2);
+                let fresh = loop {
+                    let candidate = CallId::new(format!("{}.{next}", call.id));
+                    *next += 1;
+                    if used.insert(candidate.clone()) {
+                        break candidate;
+                    }
+                };
+                changes.push(std::mem::replace(&mut call.id, fresh.clone()));
+                renamed.insert((at, b), fresh);
             }
         }
         for id in changes {
