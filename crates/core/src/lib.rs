@@ -22,6 +22,7 @@ mod edit;
 mod fragment;
 mod ids;
 pub mod invariants;
+mod json;
 mod message;
 mod record;
 mod shape;
@@ -34,10 +35,10 @@ pub use content_hash::content_id;
 pub use edit::{Edit, Op, Overlay, Stage};
 pub use fragment::{Fragment, Speaker};
 pub use ids::{CallId, EditId, GroupId, MessageId, SessionId};
+pub use json::{MAX_DEPTH, json_depth, parse_json};
 pub use message::{Flags, Message, Role};
 pub use record::{
-    Card, Checkpoint, Event, ForkPoint, Item, MAX_DEPTH, MemoryMode, Meta, Origin, Record, RecordError, Turn,
-    Watermark, json_depth, parse_json,
+    Card, Checkpoint, Event, ForkPoint, Item, MemoryMode, Meta, Origin, Record, RecordError, Turn, Watermark,
 };
 pub use shape::{Shape, Wire};
 pub use usage::Usage;
