@@ -217,9 +217,15 @@ fn l7_half_a_batch_never_takes_effect() {
             .arg(std::env::current_exe().unwrap())
             .env(CHILD, s.home.root())
             .stdout(std::process::Stdio::null())
-            .status()
-            .unwrap();
-        assert!(status.success());
+            .status();
+        match status {
+            Ok(status) => assert!(status.success()),
+            Err(error) => {
+                let required = std::env::var("THROUGHLINE_REQUIRE").is_ok_and(|value| value == "all");
+                assert!(!required, "bash is needed for this test: {error}");
+                eprintln!("skipped: bash is needed to limit the size of files ({error})");
+            }
+        }
         return;
     };
     let home = throughline_ledger::Home::new(root);

@@ -115,7 +115,14 @@ fn session(context: &Context, id: &str) -> anyhow::Result<throughline_core::Sess
 fn print(hit: &Hit) {
     let session: String = hit.session.as_str().chars().take(8).collect();
     let when = hit.at.map(times::local).unwrap_or_default();
-    let who = format!("{:?}", hit.role).to_lowercase();
+    let who = match (hit.role, &hit.tool) {
+        (Role::Assistant, Some(_)) => "call",
+        (Role::User | Role::Tool, Some(_)) | (Role::Tool, None) => "result",
+        (Role::User, None) => "user",
+        (Role::Assistant, None) => "assistant",
+        (Role::System, _) => "system",
+        (Role::Developer, _) => "developer",
+    };
     let place = hit.project.as_deref().and_then(|cwd| cwd.rsplit('/').next()).unwrap_or("");
     let tool = hit.tool.as_deref().map(|tool| format!(" {tool}")).unwrap_or_default();
     anstream::println!("{}  {}  {}{}  {}", cyan(session), dim(when), bold(who), dim(tool), dim(place));
