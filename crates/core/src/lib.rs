@@ -42,4 +42,4 @@ pub use record::{
 };
 pub use shape::{Shape, Wire};
 pub use usage::Usage;
-pub use view::{Entry, UndoError, View};
+pub use view::{Entry, Replay, UndoError, View};

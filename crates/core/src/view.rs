@@ -117,6 +117,11 @@ impl View {
         self.base_checkpoint.as_ref()
     }
 
+    /// Takes in many steps at once and folds them once, however many undo each other.
+    pub fn replay(&mut self) -> Replay<'_> {
+        Replay { view: self }
+    }
+
     /// Something was said.
     pub fn push(&mut self, entry: Entry) {
         self.steps.push(Step::Message(entry.clone()));
@@ -239,6 +244,34 @@ impl View {
             }
         }
         self.entries = entries;
+    }
+}
+
+/// A view that is being brought up to date. What it takes in shows after [`finish`](Self::finish).
+#[must_use = "nothing shows before `finish`"]
+pub struct Replay<'a> {
+    view: &'a mut View,
+}
+
+impl Replay<'_> {
+    /// Something was said.
+    pub fn push(&mut self, entry: Entry) {
+        self.view.steps.push(Step::Message(entry));
+    }
+
+    /// The view was replaced.
+    pub fn replace(&mut self, checkpoint: &Checkpoint, entries: Vec<Entry>) {
+        self.view.steps.push(Step::Checkpoint(checkpoint.id.clone(), Arc::new(entries)));
+    }
+
+    /// The view was changed.
+    pub fn edit(&mut self, edit: Edit, origin: Origin) {
+        self.view.steps.push(Step::Edit(Arc::new(edit), origin));
+    }
+
+    /// Folds everything.
+    pub fn finish(self) {
+        self.view.refold();
     }
 }
 

@@ -131,18 +131,20 @@ impl Scan<'_> {
                 View::default()
             }
         };
+        let mut replay = view.replay();
         for (offset, record) in suffix.records.drain(..).rev() {
             let origin = Origin { session: None, offset };
             match record {
-                Record::Message(message) => view.push(Entry::new(*message, origin)),
-                Record::Edit(edit) => view.edit(*edit, origin),
+                Record::Message(message) => replay.push(Entry::new(*message, origin)),
+                Record::Edit(edit) => replay.edit(*edit, origin),
                 Record::Checkpoint(checkpoint) => {
                     let entries = self.entries_of(&path, &checkpoint, offset)?;
-                    view.replace(&checkpoint, entries);
+                    replay.replace(&checkpoint, entries);
                 }
                 Record::Meta(_) | Record::Turn(_) | Record::Event(_) | Record::Card(_) => {}
             }
         }
+        replay.finish();
         Ok(view)
     }
 

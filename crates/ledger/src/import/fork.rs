@@ -2,6 +2,7 @@
 
 use super::codex::CodexImporter;
 use super::outcome::{ForkRef, Importer, Lane};
+use super::peek::Keys;
 use super::source::{self, Format};
 use super::target::Others;
 use super::{peek, pump};
@@ -17,7 +18,8 @@ const DEPTH: usize = 32;
 pub(super) struct Parent {
     pub(super) importer: CodexImporter,
     ledger: PathBuf,
-    records: u64,
+    /// What its lines up to there came to.
+    made: Keys,
     /// Where the messages of the parent and its own parents are.
     pub(super) others: Others,
 }
@@ -28,7 +30,7 @@ impl Parent {
         Ok(ForkPoint {
             session: fork.session.clone(),
             path: home.relative(&self.ledger),
-            offset: peek::end_of_record(&self.ledger, self.records)?,
+            offset: peek::end_of(&self.ledger, self.made.clone())?,
             message: self.importer.tip(),
         })
     }
@@ -63,9 +65,9 @@ fn find(
             None => (CodexImporter::new(options), Others::new()),
         },
     };
-    let records = pump::replay(&mut importer, &file, fork.before_ordinal, watermark.offset)?;
+    let made = pump::replay(&mut importer, &file, fork.before_ordinal, watermark.offset)?;
     others.insert(fork.session.clone(), peek::offsets(&ledger)?);
-    Ok(Some(Parent { importer, ledger, records, others }))
+    Ok(Some(Parent { importer, ledger, made, others }))
 }
 
 /// The parent that a rollout itself names.

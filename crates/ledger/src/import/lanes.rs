@@ -16,8 +16,10 @@ pub(super) struct Lanes {
     pub(super) anew: bool,
     pub(super) fork: Option<ForkPoint>,
     pub(super) others: Others,
-    /// The title when the part that is in the ledger ended.
-    pub(super) old_title: Option<String>,
+    /// The lines that end before this byte are not told of again.
+    pub(super) done: u64,
+    /// What was known when the part that is in the ledger ended.
+    pub(super) old: Option<Box<Facts>>,
 }
 
 impl Lanes {
@@ -37,7 +39,7 @@ impl Lanes {
 
     pub(super) fn end(&mut self, report: &mut FileReport) -> Result<(), LedgerError> {
         for target in self.targets.values_mut() {
-            target.end()?;
+            target.end(&self.others)?;
             report.messages += target.messages;
             if target.lost > 0 {
                 report.notes.push(format!("{} kept messages are not in the ledger", target.lost));

@@ -14,6 +14,7 @@ mod discover;
 mod fork;
 mod lanes;
 mod lenient;
+mod mend;
 mod outcome;
 mod peek;
 mod pump;
@@ -22,6 +23,7 @@ mod run;
 mod session;
 mod shadow;
 mod source;
+mod takeover;
 mod target;
 
 pub use claude::{ClaudeImporter, Options as ClaudeOptions};

@@ -1,6 +1,6 @@
 use jiff::Timestamp;
 use std::borrow::Cow;
-use throughline_core::{CallId, Record, SessionId};
+use throughline_core::{CallId, MemoryMode, Record, SessionId};
 
 /// Which of the sessions in one file: 0 is the file's own, the others are its sub-agents'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,8 @@ pub struct Facts {
     pub messages: u64,
     /// Real user messages imported.
     pub turns: u64,
+    /// Whether memory may be made of it, as far as the client says.
+    pub memory_mode: MemoryMode,
     /// The session whose sub-agent this is.
     pub parent_session: Option<SessionId>,
     /// The session that it continues without copying its history.
@@ -95,6 +97,9 @@ pub trait Importer {
 
     /// Takes the next line, which is longer than any line that is held in memory.
     fn too_long(&mut self, bytes: u64, out: &mut Vec<Output>) -> LineOutcome;
+
+    /// How many lines could be read only after half characters in them were replaced.
+    fn mended(&self) -> u64;
 
     /// The sessions found so far, by lane.
     fn facts(&self, lane: Lane) -> Option<Facts>;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
-use throughline_core::{Card, Record, Watermark};
+use throughline_core::{Card, Meta, Record, Watermark};
 
 /// Records by key, each with how often it is there.
 pub(super) type Keys = HashMap<u128, u32>;
@@ -68,11 +68,30 @@ pub(super) fn key_of(record: &Record) -> Option<u128> {
             named("turn", &[&at(&turn.at), &text(&turn.cwd), &text(&turn.model)])
         }
         Record::Event(event) => {
-            let line = event.data.get("line").and_then(serde_json::Value::as_u64).unwrap_or(0);
-            named("event", &[&at(&event.at), &event.name, &line.to_string()])
+            let line = event.data.get("line").and_then(serde_json::Value::as_u64);
+            event_key(&at(&event.at), &event.name, line)
         }
         Record::Card(_) => return None,
     })
+}
+
+/// Where there is a time the line does not count: it is another one in a file that was written anew.
+fn event_key(at: &str, name: &str, line: Option<u64>) -> u128 {
+    let line = if at.is_empty() { line.unwrap_or(0) } else { 0 };
+    named("event", &[at, name, &line.to_string()])
+}
+
+/// When a record says that it was made.
+pub(super) fn time_of(record: &Record) -> Option<jiff::Timestamp> {
+    match record {
+        Record::Message(message) => message.at,
+        Record::Edit(edit) => edit.at,
+        Record::Checkpoint(checkpoint) => checkpoint.at,
+        Record::Turn(turn) => turn.at,
+        Record::Event(event) => event.at,
+        Record::Meta(meta) => Some(meta.created),
+        Record::Card(card) => card.updated,
+    }
 }
 
 fn named(kind: &str, parts: &[&str]) -> u128 {
@@ -92,8 +111,8 @@ impl Peek<'_> {
             kind @ ("message" | "edit" | "checkpoint") => Some(named(kind, &[id])),
             "turn" => Some(named("turn", &[at, self.cwd.or_empty(), self.model.or_empty()])),
             "event" => {
-                let line = self.data.as_ref().and_then(|d| d.line.0).unwrap_or(0);
-                Some(named("event", &[at, self.name.or_empty(), &line.to_string()]))
+                let line = self.data.as_ref().and_then(|d| d.line.0);
+                Some(event_key(at, self.name.or_empty(), line))
             }
             _ => None,
         }
@@ -174,20 +193,36 @@ pub(super) fn offsets(path: &Path) -> Result<Offsets, LedgerError> {
     Ok(offsets)
 }
 
-/// Where the line of the `n`th record ends, cards not counted.
-pub(super) fn end_of_record(path: &Path, n: u64) -> Result<u64, LedgerError> {
-    let (mut seen, mut end) = (0, 0);
+/// Where the last of these records ends. Others may lie between them: what a person did to the session since.
+pub(super) fn end_of(path: &Path, mut records: Keys) -> Result<u64, LedgerError> {
+    let mut end = 0;
     each_line(path, |offset, line| {
-        if seen == n {
-            return false;
-        }
-        if peek(line).and_then(|p| p.key()).is_some() {
-            seen += 1;
+        if let Some(key) = peek(line).and_then(|p| p.key())
+            && let Some(left) = records.get_mut(&key)
+        {
+            *left -= 1;
+            if *left == 0 {
+                records.remove(&key);
+            }
             end = offset + line.len() as u64 + 1;
         }
-        true
+        !records.is_empty()
     })?;
     Ok(end)
+}
+
+/// The line that opens the session. A crash may have left a ledger without one, or with a piece of one before it.
+pub(super) fn meta(path: &Path) -> Result<Option<Meta>, LedgerError> {
+    let mut found = None;
+    each_line(path, |_, line| {
+        if peek(line).is_some_and(|p| p.kind.get() == Some("meta"))
+            && let Ok(Record::Meta(meta)) = Record::parse(line)
+        {
+            found = Some(*meta);
+        }
+        found.is_none()
+    })?;
+    Ok(found)
 }
 
 /// A last line that lacks only its end counts: the writer will put it there.

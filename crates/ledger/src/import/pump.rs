@@ -3,6 +3,7 @@
 
 use super::codex::CodexImporter;
 use super::outcome::{Facts, ForkRef, Importer, Lane, LineOutcome, Output};
+use super::peek::{self, Keys};
 use super::report::{FileReport, Outcome};
 use super::source::{self, AnyImporter, Format};
 use crate::LedgerError;
@@ -23,8 +24,8 @@ pub(super) struct Piece {
     pub(super) outputs: Vec<(u64, Output)>,
     /// First lines of sessions that are in their ledgers already.
     pub(super) begun: Vec<(Lane, Meta)>,
-    /// The title when the part that is in the ledger ended; with the first piece.
-    pub(super) old_title: Option<String>,
+    /// What was known when the part that is in the ledger ended; with the first piece.
+    pub(super) old: Option<Box<Facts>>,
     /// What is known of the sessions concerned.
     pub(super) facts: Vec<(Lane, Facts)>,
     /// How far the file was read.
@@ -46,7 +47,7 @@ pub(super) fn pump(
     let mut last = source::LastLine::default();
     let mut piece = Piece::default();
     let mut out = Vec::new();
-    let (mut end, mut any_new) = (0, false);
+    let (mut end, mut any_new, mut mended) = (0, false, 0);
     while let Some(line) = lines.next_line()? {
         let length = match &line.bytes {
             Content::Whole(bytes) => bytes.len() as u64,
@@ -62,9 +63,10 @@ pub(super) fn pump(
         let is_new = line_end > done;
         if is_new && !any_new {
             any_new = true;
-            piece.old_title = importer.as_importer().facts(Lane::MAIN).and_then(|facts| facts.title);
+            piece.old = importer.as_importer().facts(Lane::MAIN).map(Box::new);
         }
         report.lines += 1;
+        let mended_before = importer.as_importer().mended();
         let outcome = match &line.bytes {
             Content::Whole(bytes) => importer.as_importer().line(bytes, &mut out),
             Content::TooLong(bytes) => importer.as_importer().too_long(*bytes, &mut out),
@@ -77,6 +79,7 @@ pub(super) fn pump(
             continue;
         }
         count(&mut report, outcome);
+        mended += importer.as_importer().mended() - mended_before;
         piece.outputs.extend(out.drain(..).map(|output| (line_end, output)));
         last.set(&line.bytes);
         end = line_end + u64::from(line.complete);
@@ -87,6 +90,9 @@ pub(super) fn pump(
                 return Ok(report);
             }
         }
+    }
+    if mended > 0 {
+        report.notes.push(format!("{mended} lines held half characters, which were replaced"));
     }
     // Even lines that came to nothing move the watermark; the writer may be gone only after an error of its own.
     if any_new {
@@ -150,15 +156,15 @@ pub(super) fn probe(
     Ok(None)
 }
 
-/// Reads the lines of a rollout that end before `until`, or whose ordinal is smaller.
+/// Reads the lines of a rollout that end before `until`, or whose ordinal is smaller; gives the keys of their records.
 pub(super) fn replay(
     importer: &mut CodexImporter,
     path: &Path,
     before_ordinal: Option<u64>,
     until: u64,
-) -> Result<u64, LedgerError> {
+) -> Result<Keys, LedgerError> {
     let mut lines = source::lines(path)?;
-    let (mut out, mut records) = (Vec::new(), 0);
+    let (mut out, mut made) = (Vec::new(), Keys::new());
     while let Some(line) = lines.next_line()? {
         if line.offset >= until {
             break;
@@ -176,8 +182,13 @@ pub(super) fn replay(
                 importer.too_long(bytes, &mut out);
             }
         }
-        records += out.len() as u64;
-        out.clear();
+        for output in out.drain(..) {
+            if let Output::Record { record, .. } = output
+                && let Some(key) = peek::key_of(&record)
+            {
+                *made.entry(key).or_default() += 1;
+            }
+        }
     }
-    Ok(records)
+    Ok(made)
 }

@@ -6,15 +6,15 @@
 
 use super::discover::Discovery;
 use super::lanes::Lanes;
-use super::outcome::{Lane, Output};
+use super::outcome::{ForkRef, Lane, Output};
 use super::pump::{self, Piece};
 use super::report::{FileReport, ImportReport, Outcome, Progress};
 use super::session::happened;
 use super::source::{self, AnyImporter, Standing};
-use super::target::{Others, Target};
+use super::target::{Others, Source, Target};
 use super::{fork, peek};
 use crate::home::{file_name, session_of};
-use crate::{Home, LedgerError, SyncPolicy};
+use crate::{Home, LedgerError, SyncPolicy, Writer};
 use serde_json::json;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -69,6 +69,11 @@ pub fn import(
 
 fn size(path: &Path) -> u64 {
     path.metadata().map_or(0, |meta| meta.len())
+}
+
+fn orphan(fork: &ForkRef) -> String {
+    let parent = &fork.session;
+    format!("its history is in session {parent}, which is not here: import that one and this one again")
 }
 
 /// Where the reading of a file begins.
@@ -128,14 +133,19 @@ impl Import<'_> {
         report.sessions.push(session.clone());
         // 3. What of it is there already?
         let (mut done, mut anew) = (0, false);
-        if let Some(ledger) = self.ledger_of(&session)
-            && let Some(watermark) = peek::card(ledger)?.and_then(|card| card.watermark)
+        if let Some(ledger) = self.ledger_of(&session).cloned()
+            && let Some(card) = peek::card(&ledger)?
+            && let Some(watermark) = &card.watermark
         {
-            let stands = if source::is_compressed(path) { source::stands_packed } else { source::stands };
-            (report.outcome, done, anew) = match stands(path, watermark.offset, &watermark.seal)? {
+            (report.outcome, done, anew) = match source::standing(path, watermark)? {
                 Standing::Same => {
                     report.outcome = Outcome::Unchanged;
-                    return Ok(Some(report));
+                    return match fork.filter(|_| card.forked_from.is_none()) {
+                        None => Ok(Some(report)),
+                        Some(fork) => {
+                            Ok(self.adopt(&ledger, &fork, &mut report, may_wait)?.then_some(report))
+                        }
+                    };
                 }
                 Standing::Grew => (Outcome::Continued, watermark.offset, false),
                 Standing::Replaced => (Outcome::Replaced, 0, true),
@@ -153,10 +163,7 @@ impl Import<'_> {
                     start.others = parent.others;
                 }
                 None if may_wait => return Ok(None),
-                None => report.notes.push(format!(
-                    "its history is in session {}, which is not here: import that one and this one again",
-                    fork.session
-                )),
+                None => report.notes.push(orphan(&fork)),
             }
         }
         // 5. Read it.
@@ -164,10 +171,37 @@ impl Import<'_> {
         Ok(Some(report))
     }
 
+    /// A fork that was imported before its parent: if that is here now, the ledger says where its history is. `false`
+    /// where it should wait for the parent.
+    fn adopt(
+        &self,
+        ledger: &Path,
+        fork: &ForkRef,
+        report: &mut FileReport,
+        may_wait: bool,
+    ) -> Result<bool, LedgerError> {
+        let Some(mut meta) = peek::meta(ledger)?.filter(|meta| meta.forked_from.is_none()) else {
+            return Ok(true);
+        };
+        let Some(parent) = fork::parent(fork, |session| self.ledger_of(session).cloned())? else {
+            if !may_wait {
+                report.notes.push(orphan(fork));
+            }
+            return Ok(!may_wait);
+        };
+        meta.forked_from = Some(parent.point(self.home, fork)?);
+        let mut writer = Writer::open(self.home, ledger, self.policy)?;
+        writer.append(&[Record::Meta(Box::new(meta))])?;
+        writer.update_card(|card| card.forked_from = Some(fork.session.clone()))?;
+        writer.end_turn()?;
+        report.notes.push(format!("its history was found in session {}", fork.session));
+        Ok(true)
+    }
+
     /// Parses on one thread and writes on this one.
     fn read(&mut self, path: &Path, start: Start, report: &mut FileReport) -> Result<(), LedgerError> {
         let Start { importer, done, anew, fork, others } = start;
-        let lanes = Lanes { anew, fork, others, ..Lanes::default() };
+        let lanes = Lanes { anew, done, fork, others, ..Lanes::default() };
         let mut job = Job { path, lanes, report };
         let (send, pieces) = std::sync::mpsc::sync_channel(AHEAD);
         let tally = std::thread::scope(|scope| {
@@ -187,15 +221,23 @@ impl Import<'_> {
         report.tally(tally);
         lanes.end(report)?;
         let changed = report.messages > 0 || lanes.targets.values().any(Target::changed);
-        if !changed && report.outcome == Outcome::Imported {
-            report.outcome = if lanes.targets.is_empty() { Outcome::Empty } else { Outcome::Unchanged };
+        match report.outcome {
+            Outcome::Imported if !changed && lanes.targets.is_empty() => report.outcome = Outcome::Empty,
+            Outcome::Imported | Outcome::Replaced if !changed => report.outcome = Outcome::Unchanged,
+            Outcome::Imported
+            | Outcome::Replaced
+            | Outcome::Continued
+            | Outcome::Unchanged
+            | Outcome::Empty
+            | Outcome::Foreign
+            | Outcome::Failed(_) => {}
         }
         Ok(())
     }
 
     fn write(&mut self, job: &mut Job<'_>, piece: Piece) -> Result<(), LedgerError> {
         job.lanes.begun.extend(piece.begun);
-        job.lanes.old_title = job.lanes.old_title.take().or(piece.old_title);
+        job.lanes.old = job.lanes.old.take().or(piece.old);
         for (line_end, output) in piece.outputs {
             self.emit(job, output, line_end)?;
         }
@@ -254,10 +296,18 @@ impl Import<'_> {
         }
         let target = match self.ledger_of(&meta.id) {
             Some(ledger) => {
-                let mut target = Target::open(self.home, ledger, self.policy, job.lanes.anew)?;
-                if lane == Lane::MAIN {
-                    target.known_so_far(job.lanes.old_title.clone());
+                let lanes = &mut job.lanes;
+                let own = lane == Lane::MAIN;
+                let forked = own && lanes.fork.is_some();
+                let source = Source { path: job.path, done: lanes.done, anew: lanes.anew, own, forked };
+                let mut target = Target::open(self.home, ledger, self.policy, &source)?;
+                if own {
+                    if let Some(old) = &lanes.old {
+                        target.known_so_far(old);
+                    }
+                    meta.forked_from = lanes.fork.take();
                 }
+                target.introduce(meta)?;
                 target
             }
             None => {

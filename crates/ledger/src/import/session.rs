@@ -128,18 +128,21 @@ impl Session {
             stage: Stage::Import,
             reason: edit.reason.to_owned(),
             freed: None,
-            ops: vec![edit.op],
+            ops: edit.ops,
         };
         self.emit(lane, Record::Edit(Box::new(edit)), out);
     }
 
     pub(super) fn rewind(&mut self, lane: Lane, edit: RewindBy<'_>, out: &mut Vec<Output>) {
-        let op = Op::Rewind { to: edit.to.and_then(|m| self.id_of(m)) };
+        let mut ops: Vec<Op> = edit.undo.into_iter().map(|edit| Op::Undo { edit }).collect();
+        ops.push(Op::Rewind { to: edit.to.and_then(|m| self.id_of(m)) });
         self.view.rewind(edit.to);
-        self.edit(lane, ImportEdit { id: edit.id, at: edit.at, reason: edit.reason, op }, out);
+        self.view.turned_by(EditId::new(edit.id.as_str()));
+        self.edit(lane, ImportEdit { id: edit.id, at: edit.at, reason: edit.reason, ops }, out);
     }
 
     pub(super) fn checkpoint(&mut self, lane: Lane, checkpoint: Checkpoint, out: &mut Vec<Output>) {
+        self.view.turned_by(checkpoint.id.clone());
         self.emit(lane, Record::Checkpoint(Box::new(checkpoint)), out);
     }
 }
@@ -173,13 +176,15 @@ pub(super) struct ImportEdit<'a> {
     pub(super) id: String,
     pub(super) at: Option<Timestamp>,
     pub(super) reason: &'a str,
-    pub(super) op: Op,
+    pub(super) ops: Vec<Op>,
 }
 
 /// As [`ImportEdit`], for going back.
 pub(super) struct RewindBy<'a> {
     /// The last message to keep.
     pub(super) to: Option<u32>,
+    /// What is undone first.
+    pub(super) undo: Vec<EditId>,
     pub(super) id: String,
     pub(super) at: Option<Timestamp>,
     pub(super) reason: &'a str,

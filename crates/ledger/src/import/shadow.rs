@@ -4,8 +4,9 @@
 //! The view is a linked list that shares its past: going back costs nothing and an abandoned branch can be
 //! taken up again.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
-use throughline_core::MessageId;
+use throughline_core::{EditId, MessageId};
 
 /// No message, no entry.
 pub(super) const NONE: u32 = u32::MAX;
@@ -18,8 +19,8 @@ const NEAR: usize = 4096;
 pub(super) enum Id {
     /// A UUID in its usual spelling.
     Uuid([u8; 16]),
-    /// `L<line>-<hash>`: made from where the message stands and what its line says.
-    Line { line: u64, hash: u32 },
+    /// `c<hash>`, or `c<hash>.<n>` for the nth repetition: made from what the message says and when.
+    Made { hash: u64, repeat: u32 },
     /// Any other.
     Text(Box<str>),
 }
@@ -35,7 +36,8 @@ impl Id {
     pub(super) fn to_message_id(&self) -> MessageId {
         match self {
             Self::Uuid(bytes) => uuid::Uuid::from_bytes(*bytes).to_string().into(),
-            Self::Line { line, hash } => format!("L{line}-{hash:08x}").into(),
+            Self::Made { hash, repeat: 0 } => format!("c{hash:016x}").into(),
+            Self::Made { hash, repeat } => format!("c{hash:016x}.{repeat}").into(),
             Self::Text(text) => MessageId::new(text.clone()),
         }
     }
@@ -107,11 +109,25 @@ pub(super) struct Shadow {
     tip: u32,
     /// The last item of the newest replacement, while nothing was said after it.
     base_tip: u32,
+    /// The last place of the view before it was last changed other than by saying something.
+    left: u32,
+    /// The edits and checkpoints that did so, each with the last place of the view before it.
+    turns: Vec<(EditId, u32)>,
+    /// Messages that were put aside, by the place that they follow.
+    asides: HashMap<u32, u32>,
 }
 
 impl Default for Shadow {
     fn default() -> Self {
-        Self { nodes: Vec::new(), places: Vec::new(), tip: NONE, base_tip: NONE }
+        Self {
+            nodes: Vec::new(),
+            places: Vec::new(),
+            tip: NONE,
+            base_tip: NONE,
+            left: NONE,
+            turns: Vec::new(),
+            asides: HashMap::new(),
+        }
     }
 }
 
@@ -122,11 +138,18 @@ pub(super) enum Spot {
     Next,
     /// After an earlier one: what followed that is left behind.
     Rewind(Option<u32>),
-    /// Onto a branch that was left behind: these messages are the view again.
+    /// Onto a branch that was left behind by these edits: they are undone, and what followed `to` is left behind.
+    Return { to: u32, undo: Vec<EditId> },
+    /// Onto a branch that was left behind long ago: these messages are the view again.
     Restore(Vec<u32>),
+    /// Onto a branch that was left behind, as [`Return`](Self::Return), and back: nobody went there.
+    Detour { to: u32, undo: Vec<EditId> },
     /// Nowhere: it belongs to a branch that was left behind.
     Aside,
 }
+
+/// The most edits that are undone to take up an abandoned branch: two terminals that take turns need one, three need two.
+const MAX_UNDONE: usize = 64;
 
 /// The most messages that taking up an abandoned branch may list.
 const MAX_RESTORED: usize = 50_000;
@@ -147,17 +170,46 @@ impl Shadow {
     }
 
     pub(super) fn push(&mut self, message: u32) {
-        let depth = self.places.get(self.tip as usize).map_or(0, |p| p.depth + 1);
+        self.tip = self.place(message, self.tip);
+    }
+
+    fn place(&mut self, message: u32, before: u32) -> u32 {
+        let depth = self.places.get(before as usize).map_or(0, |p| p.depth + 1);
         let place = self.places.len() as u32;
-        self.places.push(Place { message, before: self.tip, depth });
+        self.places.push(Place { message, before, depth });
         if let Some(node) = self.nodes.get_mut(message as usize) {
             node.entry = place;
         }
-        self.tip = place;
+        place
+    }
+
+    /// Puts a message onto the branch of its parent, which is not the view. Results of parallel calls follow each other.
+    pub(super) fn put_aside(&mut self, message: u32, parent: u32) {
+        let Some(parent) = self.entry_of(parent) else { return };
+        let before = self.asides.get(&parent).copied().unwrap_or(parent);
+        let place = self.place(message, before);
+        self.asides.insert(parent, place);
+    }
+
+    /// The last message of the view was said aside, and answers `parent`.
+    pub(super) fn said_aside(&mut self, parent: u32) {
+        if let Some(parent) = self.entry_of(parent) {
+            self.asides.insert(parent, self.tip);
+        }
+    }
+
+    fn entry_of(&self, message: u32) -> Option<u32> {
+        self.nearest_shown(message).and_then(|m| self.node(m)).map(|node| node.entry)
+    }
+
+    /// The last change of the view is on record under this id.
+    pub(super) fn turned_by(&mut self, edit: EditId) {
+        self.turns.push((edit, self.left));
     }
 
     /// The view is these, in this order.
     pub(super) fn replace(&mut self, messages: &[u32]) {
+        self.left = self.tip;
         self.tip = NONE;
         for message in messages {
             self.push(*message);
@@ -165,8 +217,9 @@ impl Shadow {
         self.base_tip = self.tip;
     }
 
-    /// Leaves out everything after a message that is live, or everything.
+    /// The view is a message and what led to it, or nothing.
     pub(super) fn rewind(&mut self, to: Option<u32>) {
+        self.left = self.tip;
         self.tip = to.and_then(|m| self.node(m)).map_or(NONE, |node| node.entry);
     }
 
@@ -192,8 +245,13 @@ impl Shadow {
     /// Whether a message is in the view.
     pub(super) fn is_live(&self, message: u32) -> bool {
         let Some(target) = self.node(message).map(|n| n.entry) else { return false };
+        self.leads_to(target, self.tip)
+    }
+
+    /// Whether a place is `end` or lies before it.
+    fn leads_to(&self, target: u32, end: u32) -> bool {
         let Some(depth) = self.places.get(target as usize).map(|p| p.depth) else { return false };
-        let mut at = self.tip;
+        let mut at = end;
         while let Some(place) = self.places.get(at as usize) {
             if place.depth <= depth {
                 return at == target;
@@ -225,10 +283,18 @@ impl Shadow {
             return Spot::Next;
         }
         if !self.is_live(parent) {
-            if kind == Kind::Result {
-                return Spot::Aside;
-            }
             let place = self.node(parent).map_or(NONE, |n| n.entry);
+            if kind == Kind::Result {
+                let place = self.asides.get(&place).copied().unwrap_or(place);
+                let to = self.places.get(place as usize).map(|p| p.message);
+                return match (to, self.way_back_to(place)) {
+                    (Some(to), Some(undo)) => Spot::Detour { to, undo },
+                    (_, _) => Spot::Aside,
+                };
+            }
+            if let Some(undo) = self.way_back_to(place) {
+                return Spot::Return { to: parent, undo };
+            }
             let mut path: Vec<u32> = self.from(place).take(MAX_RESTORED + 1).collect();
             if path.len() > MAX_RESTORED || path.is_empty() {
                 return Spot::Next;
@@ -242,6 +308,13 @@ impl Shadow {
             return Spot::Next;
         }
         Spot::Rewind(Some(parent))
+    }
+
+    /// The edits without which a place would be in the view: all since it last was. What was said since then follows it.
+    fn way_back_to(&self, place: u32) -> Option<Vec<EditId>> {
+        let recent = self.turns.iter().rev().take(MAX_UNDONE);
+        let n = recent.clone().position(|(_, before)| self.leads_to(place, *before))?;
+        Some(recent.take(n + 1).map(|(edit, _)| edit.clone()).collect())
     }
 
     /// Whether everything after `parent` is results of its parallel calls, or other blocks of the same answer.

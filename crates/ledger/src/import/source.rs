@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use throughline_core::SessionId;
+use throughline_core::{SessionId, Watermark};
 
 /// Whose transcript a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -214,8 +214,14 @@ impl LastLine {
     }
 }
 
+/// How a file stands to what was imported.
+pub(super) fn standing(path: &Path, watermark: &Watermark) -> Result<Standing, LedgerError> {
+    let stands = if is_compressed(path) { stands_packed } else { stands };
+    stands(path, watermark.offset, &watermark.seal)
+}
+
 /// How a plain file stands to a watermark, without reading more of it than one line.
-pub(super) fn stands(path: &Path, offset: u64, expected: &str) -> Result<Standing, LedgerError> {
+fn stands(path: &Path, offset: u64, expected: &str) -> Result<Standing, LedgerError> {
     let file = File::open(path).map_err(LedgerError::io("open", path))?;
     let length = file.metadata().map_err(LedgerError::io("look at", path))?.len();
     if length < offset {
@@ -245,7 +251,7 @@ pub(super) enum Standing {
 }
 
 /// As [`stands`], for a packed file, which has to be unpacked up to there.
-pub(super) fn stands_packed(path: &Path, offset: u64, expected: &str) -> Result<Standing, LedgerError> {
+fn stands_packed(path: &Path, offset: u64, expected: &str) -> Result<Standing, LedgerError> {
     let mut lines = lines(path)?;
     let mut found = None;
     while let Some(line) = lines.next_line()? {

@@ -1,10 +1,11 @@
 //! Fixtures, and records in a form that people can review: one line each.
 
+use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use throughline_core::{Body, Event, Flags, Item, Message, Op, Record};
-use throughline_ledger::import::{Importer, LineOutcome, Output};
-use throughline_ledger::{Home, Reader};
+use throughline_ledger::import::{ImportReport, Importer, LineOutcome, Output, discover_in, import};
+use throughline_ledger::{Home, Reader, SyncPolicy, resume};
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -152,4 +153,68 @@ fn op(op: &Op) -> String {
         Op::Rewind { to } => format!("rewind to {}", to.as_ref().map_or("the beginning", |m| m.as_str())),
         Op::Undo { edit } => format!("undo {edit}"),
     }
+}
+
+/// A session of Claude Code.
+pub(crate) const ROOT: &str = "5e551011-0000-4000-8000-000000000001";
+/// A session of Codex, and another.
+pub(crate) const THREAD: &str = "019f0000-0000-7000-8000-000000000006";
+pub(crate) const THREAD_FORK: &str = "019f0000-0000-7000-8000-000000000007";
+
+fn uuid(n: usize) -> String {
+    format!("{n:08x}-0000-4000-8000-000000000000")
+}
+
+fn claude_record(n: usize, parent: Option<usize>, kind: &str, content: Value) -> Value {
+    let time = format!("2026-03-01T10:{:02}:{:02}.{:03}Z", (n / 60) % 60, n % 60, n % 1000);
+    let mut record = json!({
+        "parentUuid": parent.map(uuid), "isSidechain": false, "sessionId": ROOT, "cwd": "/w", "type": kind,
+        "uuid": uuid(n), "timestamp": time, "message": {"role": kind, "content": content},
+    });
+    if kind == "assistant" {
+        record["message"]["id"] = format!("msg{n}").into();
+        record["message"]["model"] = "m".into();
+    }
+    record
+}
+
+/// A line of a Claude Code transcript: record `n` on top of `parent`.
+pub(crate) fn claude_line(n: usize, parent: Option<usize>, kind: &str, content: Value) -> String {
+    claude_record(n, parent, kind, content).to_string()
+}
+
+/// As [`claude_line`], of a sub-agent, who says `side <n>`.
+pub(crate) fn side_line(n: usize, parent: Option<usize>, agent: &str) -> String {
+    let kind = if n % 2 == 1 { "user" } else { "assistant" };
+    let mut record = claude_record(n, parent, kind, json!([{"type": "text", "text": format!("side {n}")}]));
+    record["isSidechain"] = true.into();
+    record["agentId"] = agent.into();
+    record.to_string()
+}
+
+/// A line of a Codex rollout, `n` seconds after its beginning.
+pub(crate) fn codex_line(n: usize, kind: &str, payload: Value) -> String {
+    let time = format!("2026-04-01T09:{:02}:{:02}.000Z", n / 60, n % 60);
+    json!({"timestamp": time, "type": kind, "payload": payload}).to_string()
+}
+
+/// A Codex item.
+pub(crate) fn said_by(role: &str, text: &str) -> Value {
+    let kind = if role == "user" { "input_text" } else { "output_text" };
+    json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
+}
+
+pub(crate) fn write(path: &Path, lines: &[String]) {
+    std::fs::write(path, lines.join("\n") + "\n").unwrap();
+}
+
+pub(crate) fn run(home: &Home, paths: &[&Path]) -> ImportReport {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| path.to_path_buf()).collect();
+    import(home, &discover_in(&paths), SyncPolicy::Never, &mut |_| {}).unwrap()
+}
+
+/// What a model would be sent.
+pub(crate) fn words(home: &Home, session: &str) -> Vec<String> {
+    let resumed = resume(home, &home.find_exact(&session.into()).unwrap()).unwrap();
+    resumed.view.messages().map(|message| message.to_text()).collect()
 }

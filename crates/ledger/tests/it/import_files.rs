@@ -151,7 +151,9 @@ fn b10_an_import_cut_off_at_any_byte_is_completed_by_the_next() {
         for ledger in home.ledgers().unwrap() {
             let whole = fs::read(&ledger).unwrap();
             let line_ends = whole.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(n, _)| n);
-            for cut in line_ends.flat_map(|n| [n, n + 1, (n + 50).min(whole.len())]).skip(1) {
+            for cut in
+                [0, 10].into_iter().chain(line_ends.flat_map(|n| [n, n + 1, (n + 50).min(whole.len())]))
+            {
                 // Sub-agents are written before the session they belong to says how far the file was read.
                 if is_agent(&ledger) {
                     let main = home.ledgers().unwrap().into_iter().find(|p| !is_agent(p)).unwrap();
@@ -166,7 +168,6 @@ fn b10_an_import_cut_off_at_any_byte_is_completed_by_the_next() {
     }
 }
 
-/// A ledger whose very first line was cut off says nothing about what it is.
 fn first_line(bytes: &[u8]) -> usize {
     bytes.iter().position(|b| *b == b'\n').unwrap() + 1
 }

@@ -6,7 +6,9 @@
 mod common;
 mod crash;
 mod hardening;
+mod import_again;
 mod import_anything;
+mod import_branches;
 mod import_claude;
 mod import_codex;
 mod import_common;

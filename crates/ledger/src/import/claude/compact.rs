@@ -119,7 +119,7 @@ fn node_key(id: &Id) -> u128 {
     match id {
         Id::Uuid(bytes) => u128::from_le_bytes(*bytes),
         Id::Text(text) => key(text),
-        Id::Line { .. } => key(id.to_message_id().as_str()),
+        Id::Made { .. } => key(id.to_message_id().as_str()),
     }
 }
 

@@ -117,11 +117,24 @@ impl LaneState {
             Parent::Root => self.session.view.spot(None, kind, group),
         };
         let aside = spot == Spot::Aside;
+        let mut back = None;
         match spot {
             Spot::Next | Spot::Aside => {}
             Spot::Rewind(to) => {
                 let id = format!("{}.rewind", place.uuid);
-                self.session.rewind(lane, RewindBy { to, id, at: place.at, reason: "went back" }, out);
+                let undo = Vec::new();
+                self.session.rewind(lane, RewindBy { to, undo, id, at: place.at, reason: "went back" }, out);
+            }
+            Spot::Return { to, undo } => {
+                let id = format!("{}.branch", place.uuid);
+                let reason = "went back to an abandoned branch";
+                self.session.rewind(lane, RewindBy { to: Some(to), undo, id, at: place.at, reason }, out);
+            }
+            Spot::Detour { to, undo } => {
+                let id = format!("{}.aside", place.uuid);
+                back = self.session.view.tip().map(|tip| (tip, EditId::new(id.as_str())));
+                let reason = "answers a call on a branch that was left";
+                self.session.rewind(lane, RewindBy { to: Some(to), undo, id, at: place.at, reason }, out);
             }
             Spot::Restore(path) => self.take_up(&path, place, out),
         }
@@ -129,12 +142,19 @@ impl LaneState {
         let id = message.id.clone();
         self.session.emit(lane, Record::Message(Box::new(message)), out);
         if aside {
-            let op = Op::Remove { messages: vec![id] };
+            let ops = vec![Op::Remove { messages: vec![id] }];
             let id = format!("{}.aside", place.uuid);
             let reason = "answers a call on a branch that was left";
-            self.session.edit(lane, ImportEdit { id, at: place.at, reason, op }, out);
+            self.session.edit(lane, ImportEdit { id, at: place.at, reason, ops }, out);
+            self.session.view.put_aside(node, parent);
         } else if !hidden {
             self.session.view.push(node);
+        }
+        if let Some((tip, aside)) = back {
+            self.session.view.said_aside(parent);
+            let id = format!("{}.back", place.uuid);
+            let (to, undo, reason) = (Some(tip), vec![aside], "back to where the conversation is");
+            self.session.rewind(lane, RewindBy { to, undo, id, at: place.at, reason }, out);
         }
         node
     }

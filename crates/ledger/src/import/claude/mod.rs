@@ -16,6 +16,7 @@ mod lane;
 mod line;
 mod tool_file;
 
+use super::mend::mend;
 use super::outcome::{Facts, Importer, Lane, LineOutcome, Output};
 use super::session::{Session, Unreadable, shorten, timestamp};
 use super::shadow::{NONE, key};
@@ -50,6 +51,7 @@ pub struct ClaudeImporter {
     known: HashMap<u128, (u32, u32)>,
     agents: HashMap<u128, u32>,
     titles: Titles,
+    mended: u64,
     /// Unreadable lines before any session is known.
     early: Session,
 }
@@ -74,13 +76,12 @@ impl Importer for ClaudeImporter {
         }
         match serde_json::from_slice::<Line<'_>>(line) {
             Ok(record) => self.record(record, out),
-            Err(error) => match serde_json::from_slice::<Head<'_>>(line) {
-                Ok(head) if !is_chained(head.r#type.or_empty()) && head.r#type.get().is_some() => {
-                    skipped(&head.r#type)
-                }
-                Ok(_) | Err(_) => self.unreadable(line, &error.to_string(), out),
-            },
+            Err(error) => self.flawed(line, &error.to_string(), out),
         }
+    }
+
+    fn mended(&self) -> u64 {
+        self.mended
     }
 
     fn too_long(&mut self, bytes: u64, out: &mut Vec<Output>) -> LineOutcome {
@@ -123,6 +124,21 @@ impl ClaudeImporter {
         match self.lanes.first_mut() {
             Some(main) => &mut main.session,
             None => &mut self.early,
+        }
+    }
+
+    /// A line that can't be read as it is.
+    fn flawed(&mut self, line: &[u8], why: &str, out: &mut Vec<Output>) -> LineOutcome {
+        let mended = mend(line);
+        if let Some(record) = mended.as_deref().and_then(|line| serde_json::from_slice(line).ok()) {
+            self.mended += 1;
+            return self.record(record, out);
+        }
+        match serde_json::from_slice::<Head<'_>>(line) {
+            Ok(head) if !is_chained(head.r#type.or_empty()) && head.r#type.get().is_some() => {
+                skipped(&head.r#type)
+            }
+            Ok(_) | Err(_) => self.unreadable(line, why, out),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Compactions: the new history, whole. What the ledger has already is kept by id; only the rest is new.
 
 use super::content::hash_of;
-use super::{At, CodexImporter, line_hash};
+use super::{At, CodexImporter};
 use crate::import::outcome::{Lane, LineOutcome, Output};
 use crate::import::shadow::{Id, Kind, NONE};
 use serde_json::{Map, Value};
@@ -11,6 +11,14 @@ use throughline_wire::responses;
 
 /// Codex keeps 20,000 tokens of the person's own messages, and counts four bytes each.
 const KEPT_CHARS: usize = 80_000;
+
+/// What the line of a compaction says.
+struct Told<'a> {
+    summary: &'a str,
+    /// An id for the line.
+    line: &'a str,
+    at: &'a At<'a>,
+}
 
 impl CodexImporter {
     pub(super) fn compacted(
@@ -24,13 +32,15 @@ impl CodexImporter {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
+        let line = self.line_id(at);
+        let told = Told { summary: &summary, line: line.as_str(), at };
         let (items, view, strategy) = match payload.shift_remove("replacement_history") {
-            Some(Value::Array(history)) => self.replaced(history, &summary, at),
-            _ => self.rebuilt(&summary, at),
+            Some(Value::Array(history)) => self.replaced(history, &told),
+            _ => self.rebuilt(&told),
         };
         self.session.view.replace(&view);
         let checkpoint = Checkpoint {
-            id: EditId::new(format!("L{}-{:08x}.compacted", self.line, line_hash(at.raw))),
+            id: EditId::new(format!("{line}.compacted")),
             at: at.time,
             strategy: strategy.to_owned(),
             trigger: String::new(),
@@ -42,12 +52,7 @@ impl CodexImporter {
         LineOutcome::Imported
     }
 
-    fn replaced(
-        &mut self,
-        history: Vec<Value>,
-        summary: &str,
-        at: &At<'_>,
-    ) -> (Vec<Item>, Vec<u32>, &'static str) {
+    fn replaced(&mut self, history: Vec<Value>, told: &Told<'_>) -> (Vec<Item>, Vec<u32>, &'static str) {
         // The live messages by what they say, oldest first.
         let mut live: HashMap<u64, VecDeque<u32>> = HashMap::new();
         for message in self.session.view.backwards() {
@@ -73,16 +78,16 @@ impl CodexImporter {
                 view.push(kept);
                 continue;
             }
-            message.flags.summary = sealed || is_summary(&message, summary);
-            let id = self.new_id(own_id, n, at);
-            view.push(self.bring_in(&mut message, id, content, at));
+            message.flags.summary = sealed || is_summary(&message, told.summary);
+            let id = self.new_id(own_id, n, told);
+            view.push(self.bring_in(&mut message, id, content, told.at));
             items.push(Item::New(Box::new(message)));
         }
         (items, view, "handoff")
     }
 
     /// Old rollouts tell only the summary: the newest words of the person stay, then it.
-    fn rebuilt(&mut self, summary: &str, at: &At<'_>) -> (Vec<Item>, Vec<u32>, &'static str) {
+    fn rebuilt(&mut self, told: &Told<'_>) -> (Vec<Item>, Vec<u32>, &'static str) {
         let mut left = KEPT_CHARS;
         let mut view = Vec::new();
         for message in self.session.view.backwards() {
@@ -95,12 +100,12 @@ impl CodexImporter {
         }
         view.reverse();
         let mut items: Vec<Item> = view.iter().filter_map(|m| self.keep(*m)).collect();
-        if !summary.trim().is_empty() {
-            let mut message = Message::text(Role::User, summary);
+        if !told.summary.trim().is_empty() {
+            let mut message = Message::text(Role::User, told.summary);
             message.flags.summary = true;
             let content = hash_of(&message);
-            let id = self.new_id(None, 0, at);
-            view.push(self.bring_in(&mut message, id, content, at));
+            let id = self.new_id(None, 0, told);
+            view.push(self.bring_in(&mut message, id, content, told.at));
             items.push(Item::New(Box::new(message)));
         }
         (items, view, "handoff")
@@ -116,13 +121,13 @@ impl CodexImporter {
         node
     }
 
-    fn new_id(&mut self, own: Option<String>, n: usize, at: &At<'_>) -> Id {
+    fn new_id(&mut self, own: Option<String>, n: usize, told: &Told<'_>) -> Id {
         if let Some(own) = own
             && self.take_id(&own)
         {
             return Id::new(&own);
         }
-        Id::Text(format!("L{}-{:08x}.{n}", self.line, line_hash(at.raw)).into())
+        Id::Text(format!("{}-{n}", told.line).into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::content::hash_of;
 use super::line::{Event, Tokens};
-use super::{At, CodexImporter, ToldBy, line_hash, text_hash};
+use super::{At, CodexImporter, ToldBy, text_hash};
 use crate::import::outcome::{Lane, LineOutcome, Output};
 use crate::import::session::{RewindBy, happened, shorten};
 use crate::import::shadow::Kind;
@@ -41,6 +41,8 @@ impl CodexImporter {
                 LineOutcome::Imported
             }
             kind => {
+                let settings = event.thread_settings.as_deref();
+                self.memory_mode(event.memory_mode.get().or(settings.and_then(|s| s.memory_mode.get())));
                 self.window = event.model_context_window.0.or(self.window);
                 LineOutcome::Skipped(format!("event: {}", shorten(kind, 40)).into())
             }
@@ -136,7 +138,8 @@ impl CodexImporter {
         let reason = format!("rolled back {turns} turns");
         let edit = RewindBy {
             to,
-            id: format!("L{}-{:08x}.rollback", self.line, line_hash(at.raw)),
+            undo: Vec::new(),
+            id: format!("{}.rollback", self.line_id(at)),
             at: at.time,
             reason: &reason,
         };

@@ -44,6 +44,17 @@ pub(super) struct Event<'a> {
     pub(super) num_turns: Number,
     pub(super) model_context_window: Number,
     pub(super) info: Option<TokenInfo>,
+    #[serde(borrow)]
+    pub(super) memory_mode: Text<'a>,
+    #[serde(borrow)]
+    pub(super) thread_settings: Option<Box<Settings<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Settings<'a> {
+    #[serde(borrow)]
+    pub(super) memory_mode: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

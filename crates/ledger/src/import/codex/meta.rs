@@ -4,7 +4,7 @@ use super::{At, CodexImporter};
 use crate::import::outcome::{ForkRef, Lane, LineOutcome, Output};
 use crate::import::session::{happened, timestamp};
 use serde_json::{Map, Value, json};
-use throughline_core::SessionId;
+use throughline_core::{MemoryMode, SessionId};
 
 impl CodexImporter {
     /// The first one is the file's own. Later ones repeat it when the session was resumed, or came with history that was
@@ -19,8 +19,11 @@ impl CodexImporter {
         let Some(id) = id.filter(|id| !id.is_empty()).map(SessionId::new) else {
             return LineOutcome::Skipped("session_meta without id".into());
         };
+        let memory_mode = payload.get("memory_mode").and_then(Value::as_str);
         if self.own_meta {
             if self.session.facts.session.as_ref() == Some(&id) {
+                // Codex says so when the person changes it.
+                self.memory_mode(memory_mode);
                 return LineOutcome::Skipped("repeated session_meta".into());
             }
             let data = json!({"from": id, "line": self.line});
@@ -28,6 +31,7 @@ impl CodexImporter {
             return LineOutcome::Imported;
         }
         self.own_meta = true;
+        self.memory_mode(memory_mode);
         if self.session.is_open() {
             return LineOutcome::Skipped("late session_meta".into());
         }
@@ -60,6 +64,17 @@ impl CodexImporter {
         payload.retain(|_, value| !value.is_null());
         self.session.extra = payload;
         LineOutcome::Imported
+    }
+
+    /// Whether memory may be made of the session. A word that is not known says nothing.
+    pub(super) fn memory_mode(&mut self, said: Option<&str>) {
+        let facts = &mut self.session.facts;
+        facts.memory_mode = match said {
+            Some("enabled") => MemoryMode::Enabled,
+            Some("disabled") => MemoryMode::Disabled,
+            Some("polluted") => MemoryMode::Polluted,
+            Some(_) | None => facts.memory_mode,
+        };
     }
 
     /// A file without a first line of its own: the name must tell.

@@ -1,7 +1,7 @@
 //! Codex rollouts: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, old and new forms.
 //!
 //! - Items are messages, in file order. An item's own `id` is the message's where it has a unique one; else the id is
-//!   made from the line: `L<line>-<hash>`.
+//!   made from what it says and when, `c<hash>`: wherever it stands in the file, it is the same.
 //! - Events repeat items and are skipped, except where a rollout has no items at all.
 //! - A rollback is an edit that goes back before the last turns; a compaction is a checkpoint that keeps by id what is
 //!   in the ledger already.
@@ -13,6 +13,7 @@ mod event;
 mod line;
 mod meta;
 
+use super::mend::mend;
 use super::outcome::{Facts, Importer, Lane, LineOutcome, Output};
 use super::session::{Session, Unreadable, happened, shorten, timestamp};
 use super::shadow::{Id, NONE, key};
@@ -20,7 +21,7 @@ use content::{Mixer, hash_of};
 use jiff::Timestamp;
 use line::{Line, Payload};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hasher;
 use throughline_core::{Block, Item, Message, MessageId, Record, Role, SessionId, Turn};
 use throughline_wire::responses;
@@ -44,6 +45,9 @@ pub struct CodexImporter {
     /// The rollout's own first line has been seen.
     own_meta: bool,
     ids: HashSet<u128>,
+    /// Ids that were made, by their hash: how often.
+    made: HashMap<u64, u32>,
+    mended: u64,
     /// What each message says, hashed, by its number.
     contents: Vec<u64>,
     /// The kind of message by which the rollout tells what was said.
@@ -73,8 +77,21 @@ impl Importer for CodexImporter {
         }
         match serde_json::from_slice::<Line<'_>>(line) {
             Ok(parsed) => self.read(parsed, line, out),
-            Err(error) => self.unreadable(line, &error.to_string(), out),
+            Err(error) => {
+                let mended = mend(line);
+                match mended.as_deref().and_then(|line| Some((serde_json::from_slice(line).ok()?, line))) {
+                    Some((parsed, line)) => {
+                        self.mended += 1;
+                        self.read(parsed, line, out)
+                    }
+                    None => self.unreadable(line, &error.to_string(), out),
+                }
+            }
         }
+    }
+
+    fn mended(&self) -> u64 {
+        self.mended
     }
 
     fn too_long(&mut self, bytes: u64, out: &mut Vec<Output>) -> LineOutcome {
@@ -111,6 +128,7 @@ impl CodexImporter {
         let mut fork = Self::new(options);
         fork.session.view = self.session.view;
         fork.ids = self.ids;
+        fork.made = self.made;
         fork.contents = self.contents;
         fork.inherited = self.inherited;
         fork.window = self.window;
@@ -216,7 +234,7 @@ impl CodexImporter {
         }
     }
 
-    /// The item's own id where no other message has it, else one made from the line.
+    /// The item's own id where no other message has it, else one made from what it says.
     fn fresh_id(&mut self, own: Option<&str>, content: u64, at: &At<'_>) -> Id {
         if let Some(own) = own
             && self.take_id(own)
@@ -226,12 +244,27 @@ impl CodexImporter {
         let mut hasher = Mixer::default();
         hasher.write_u64(content);
         hasher.write(&at.time.map_or(0, Timestamp::as_nanosecond).to_le_bytes());
-        Id::Line { line: self.line, hash: hasher.finish() as u32 }
+        self.make_id(hasher.finish())
     }
 
-    /// Whether no other message has this id, nor can get it from its line.
+    fn make_id(&mut self, hash: u64) -> Id {
+        let seen = self.made.entry(hash).or_default();
+        let repeat = *seen;
+        *seen = seen.saturating_add(1);
+        Id::Made { hash, repeat }
+    }
+
+    /// An id for what a whole line says.
+    fn line_id(&mut self, at: &At<'_>) -> MessageId {
+        self.make_id(line_hash(at.raw)).to_message_id()
+    }
+
+    /// Whether no other message has this id, nor can get it from what it says.
     fn take_id(&mut self, own: &str) -> bool {
-        !own.starts_with('L') && self.ids.insert(key(own))
+        let hex = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
+        let as_if_made =
+            own.strip_prefix('c').is_some_and(|rest| rest.bytes().take(16).filter(hex).count() == 16);
+        !as_if_made && self.ids.insert(key(own))
     }
 
     fn turn(&mut self, mut payload: Map<String, Value>, at: &At<'_>, out: &mut Vec<Output>) -> LineOutcome {
@@ -271,10 +304,10 @@ fn is_empty_reasoning(item: &Value) -> bool {
     ["summary", "content", "encrypted_content"].iter().all(|name| nothing(name))
 }
 
-fn line_hash(raw: &[u8]) -> u32 {
-    let hash = blake3::hash(raw);
-    let bytes = hash.as_bytes();
-    u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+fn line_hash(raw: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    first.copy_from_slice(&blake3::hash(raw).as_bytes()[..8]);
+    u64::from_be_bytes(first)
 }
 
 fn text_hash(role: Role, text: &str) -> u128 {
