@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Strings longer than this many bytes become blobs.
 pub const INLINE_LIMIT: usize = 32 << 10;
@@ -25,12 +25,14 @@ const KEY: &str = "$blob";
 #[derive(Clone, Debug)]
 pub struct Blobs {
     dir: PathBuf,
+    /// Hashes whose files were seen to be whole, so that a payload met often is read once.
+    whole: Arc<Mutex<HashSet<String>>>,
 }
 
 impl Blobs {
     /// The blobs of `home`.
     pub fn of(home: &Home) -> Self {
-        Self { dir: home.blobs() }
+        Self { dir: home.blobs(), whole: Arc::default() }
     }
 
     fn path(&self, hash: &str) -> PathBuf {
@@ -42,7 +44,7 @@ impl Blobs {
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         let path = self.path(&hash);
         // A crash or a bad disk may have left a file of the right name with other content.
-        if self.get(&hash).is_some() {
+        if self.is_whole(&hash) {
             return Ok((hash, None));
         }
         let dir = self.dir.join(&hash[..2]);
@@ -54,6 +56,19 @@ impl Blobs {
         file.write_all(text.as_bytes()).map_err(LedgerError::io("write", &path))?;
         file.persist(&path).map_err(|e| LedgerError::io("write", &path)(e.error))?;
         Ok((hash, Some(path)))
+    }
+
+    fn is_whole(&self, hash: &str) -> bool {
+        // A poisoned lock only means that a thread died while it held a set of hashes.
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        if whole.contains(hash) {
+            return true;
+        }
+        let is_whole = self.get(hash).is_some();
+        if is_whole {
+            whole.insert(hash.to_owned());
+        }
+        is_whole
     }
 
     /// The text behind a hash; `None` where it is missing or damaged.
@@ -238,6 +253,7 @@ mod tests {
         let (hash, file) = blobs.put("text").unwrap();
         for damage in ["te", "tex\0"] {
             fs::write(file.as_ref().unwrap(), damage).unwrap();
+            let blobs = Blobs::of(&Home::new(dir.path()));
             assert_eq!(blobs.get(&hash), None);
             blobs.put("text").unwrap();
             assert_eq!(blobs.get(&hash).as_deref(), Some("text"));
