@@ -17,7 +17,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Examples:\n  throughline                                    import what is here, then list it\n  throughline sessions search \"E0382 borrow\"      find where it was said\n  throughline sessions show 7f78a5 --view        what the model would be sent now"
+    after_help = "Examples:\n  throughline                                    import what is here, then list it\n  throughline sessions search \"E0382 borrow\"      find where it was said\n  throughline sessions show 7c1f3a52 --view        what the model would be sent now"
 )]
 struct Cli {
     /// Where Throughline keeps its files [default: ~/.throughline].
@@ -59,6 +59,8 @@ fn main() -> ExitCode {
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+        let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        io.or(json) == Some(std::io::ErrorKind::BrokenPipe)
     })
 }

@@ -34,6 +34,50 @@ pub(crate) fn magenta(text: impl Display) -> String {
     text.magenta().to_string()
 }
 
+/// Prints a line on standard output. A reader that went away ends the program quietly, anything else with an error.
+#[macro_export]
+macro_rules! outln {
+    () => { $crate::output::line(format_args!("")) };
+    ($($argument:tt)*) => { $crate::output::line(format_args!($($argument)*)) };
+}
+
+pub(crate) fn line(text: std::fmt::Arguments<'_>) {
+    if let Err(error) = writeln!(anstream::stdout(), "{text}") {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            std::process::exit(0);
+        }
+        anstream::eprintln!("{}: cannot print: {error}", red("error"));
+        std::process::exit(1);
+    }
+}
+
+/// How many problems of a file are told one by one.
+const PROBLEMS_TOLD: usize = 10;
+
+/// Tells problems on standard error, the first of them in full.
+pub(crate) fn tell_problems<P: Display>(problems: &[P], session: &str) {
+    for problem in problems.iter().take(PROBLEMS_TOLD) {
+        anstream::eprintln!("{} {problem}", yellow("note:"));
+    }
+    if problems.len() > PROBLEMS_TOLD {
+        let more = number((problems.len() - PROBLEMS_TOLD) as u64);
+        anstream::eprintln!(
+            "{} and {more} more; `throughline sessions check {session}` tells all",
+            yellow("note:")
+        );
+    }
+}
+
+/// How much of these ids must be shown to tell them apart: sessions begun close to each other begin alike.
+pub(crate) fn id_width<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
+    let mut ids: Vec<&str> = ids.collect();
+    ids.sort_unstable();
+    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    // A sub-agent's id is its session's and more; the shorter one means the session.
+    let pairs = ids.windows(2).filter(|pair| !pair[1].starts_with(pair[0]));
+    pairs.map(|pair| common(pair[0], pair[1]) + 1).max().unwrap_or(0).max(8)
+}
+
 /// Prints one JSON document.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();

@@ -55,6 +55,9 @@ pub enum LedgerError {
         /// How many there are.
         there: usize,
     },
+    /// The edit is not in force.
+    #[error("edit {0} is undone already")]
+    AlreadyUndone(throughline_core::EditId),
     /// Nothing was edited.
     #[error("there is nothing to undo in this session")]
     NothingToUndo,

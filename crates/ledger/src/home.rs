@@ -107,7 +107,7 @@ impl Home {
 }
 
 /// The session id in a ledger's file name, which follows the time: `2026-11-15T22-18-00-<id>.jsonl`.
-pub(crate) fn session_of(path: &Path) -> Option<&str> {
+pub fn session_of(path: &Path) -> Option<&str> {
     const TIME: usize = "2026-11-15T22-18-00-".len();
     path.file_name()?.to_str()?.strip_suffix(".jsonl")?.get(TIME..)
 }

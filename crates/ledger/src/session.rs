@@ -3,11 +3,12 @@
 use crate::home::Home;
 use crate::lines::{Content, ForwardLines, open_at};
 use crate::resume::messages_in;
-use crate::{LedgerError, Reader, Resumed, SyncPolicy, Writer, resume};
+use crate::{LedgerError, Problem, Reader, Resumed, SyncPolicy, Writer, resume};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use throughline_core::{
-    Checkpoint, Edit, EditId, ForkPoint, Item, MessageId, Meta, Op, Record, SessionId, Stage, UndoError, View,
+    Checkpoint, Edit, EditId, ForkPoint, Item, MessageId, Meta, Op, Origin, Record, SessionId, Stage,
+    UndoError, View,
 };
 
 /// Begins a new session where another one stood, without copying: at a message, or at its end.
@@ -26,7 +27,10 @@ pub fn fork(home: &Home, path: &Path, at: Option<&MessageId>, now: Timestamp) ->
     meta.forked_from = Some(ForkPoint { session, path: home.relative(&path), offset, message });
     let mut writer = Writer::create(home, meta, SyncPolicy::Turn)?;
     let parent = resumed.card.unwrap_or_default();
+    let taken = resume(home, writer.path())?.view;
     writer.update_card(|card| {
+        card.messages = taken.entries().len() as u64;
+        card.turns = taken.entries().iter().filter(|entry| entry.message.is_real_user()).count() as u64;
         card.title = parent.title.map(|title| format!("{title} (fork)"));
         card.prompt = parent.prompt;
         // It holds the same text, so the same goes for memories of it.
@@ -34,6 +38,47 @@ pub fn fork(home: &Home, path: &Path, at: Option<&MessageId>, now: Timestamp) ->
     })?;
     writer.end_turn()?;
     Ok(writer)
+}
+
+/// Every record of a session in the order it was written, those that a fork took over from its parents first. Returns
+/// what could not be read.
+pub fn each_record<E: From<LedgerError>>(
+    home: &Home,
+    path: &Path,
+    take: &mut dyn FnMut(Origin, Record) -> Result<(), E>,
+) -> Result<Vec<Problem>, E> {
+    // The files to read and how far, the session's own last.
+    let mut files = vec![(path.to_owned(), u64::MAX)];
+    while let Some(fork) = newest_fork_point(home, &files[0].0)? {
+        let Ok(parent) = home.find_exact(&fork.session) else { break };
+        if files.iter().any(|(seen, _)| *seen == parent) {
+            break;
+        }
+        files.insert(0, (parent, fork.offset));
+    }
+    let mut problems = Vec::new();
+    for (path, until) in files {
+        let mut reader = Reader::open(home, &path, 0)?;
+        while let Some((origin, record)) = reader.next_record()? {
+            if origin.offset >= until {
+                break;
+            }
+            take(origin, record)?;
+        }
+        problems.append(&mut reader.problems);
+    }
+    Ok(problems)
+}
+
+fn newest_fork_point(home: &Home, path: &Path) -> Result<Option<ForkPoint>, LedgerError> {
+    let mut reader = Reader::open(home, path, 0)?;
+    let mut fork = None;
+    while let Some((_, record)) = reader.next_record()? {
+        if let Record::Meta(meta) = record {
+            fork = meta.forked_from;
+        }
+    }
+    Ok(fork)
 }
 
 /// The ledger and the line that hold a message: the view knows most, the files know all.
@@ -123,6 +168,8 @@ pub fn rewind_turns(view: &View, turns: usize) -> Result<Op, LedgerError> {
 pub struct Undone {
     /// What was taken back.
     pub target: EditId,
+    /// What that was, for people.
+    pub what: String,
     /// The edit that took it back: undoing this one redoes it.
     pub by: EditId,
 }
@@ -134,32 +181,49 @@ pub fn undo(home: &Home, path: &Path, target: Option<EditId>, now: Timestamp) ->
     let Some(target) = target.or_else(|| view.newest_undoable().cloned()) else {
         return Err(LedgerError::NothingToUndo);
     };
+    let what = describe(home, path, &target)?;
     if let Err(error) = view.check_undo(&target) {
-        let known = is_known_edit(home, path, &target)?;
-        return Err(if known { error } else { UndoError::Unknown(target) }.into());
+        return Err(if what.is_some() { error } else { UndoError::Unknown(target) }.into());
+    }
+    if view.edits().any(|(id, live)| *id == target && !live) {
+        return Err(LedgerError::AlreadyUndone(target));
     }
     let edit = user_edit(now, format!("undid {target}"), Op::Undo { edit: target.clone() });
     let by = edit.id.clone();
     writer.append(&[Record::Edit(Box::new(edit))])?;
     writer.end_turn()?;
-    Ok(Undone { target, by })
+    Ok(Undone { target, what: what.unwrap_or_default(), by })
 }
 
-fn is_known_edit(home: &Home, path: &Path, id: &EditId) -> Result<bool, LedgerError> {
-    let mut reader = Reader::open(home, path, 0)?;
-    while let Some((_, record)) = reader.next_record()? {
-        let known = match record {
-            Record::Edit(edit) => edit.id == *id,
-            Record::Checkpoint(checkpoint) => checkpoint.id == *id,
-            Record::Meta(_) | Record::Message(_) | Record::Turn(_) | Record::Event(_) | Record::Card(_) => {
-                false
+/// What an edit or checkpoint was; `None` where the session has none of that id.
+fn describe(home: &Home, path: &Path, id: &EditId) -> Result<Option<String>, LedgerError> {
+    let mut found = None;
+    each_record::<LedgerError>(home, path, &mut |_, record| {
+        match record {
+            Record::Edit(edit) if edit.id == *id => {
+                let by = format!("{:?}", edit.stage).to_lowercase();
+                let reason =
+                    if edit.reason.is_empty() { String::new() } else { format!(" ({})", edit.reason) };
+                found = Some(format!("the {by} edit{}{reason}", on(edit.at)));
             }
-        };
-        if known {
-            return Ok(true);
+            Record::Checkpoint(checkpoint) if checkpoint.id == *id => {
+                found = Some(format!("the compaction{} ({})", on(checkpoint.at), checkpoint.strategy));
+            }
+            Record::Edit(_)
+            | Record::Checkpoint(_)
+            | Record::Meta(_)
+            | Record::Message(_)
+            | Record::Turn(_)
+            | Record::Event(_)
+            | Record::Card(_) => {}
         }
-    }
-    Ok(false)
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn on(at: Option<Timestamp>) -> String {
+    at.map(|at| format!(" of {}", at.strftime("%Y-%m-%d %H:%M UTC"))).unwrap_or_default()
 }
 
 fn user_edit(now: Timestamp, reason: String, op: Op) -> Edit {

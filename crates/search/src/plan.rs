@@ -101,7 +101,8 @@ impl Plan {
             .map(|word| (word, frequency(&word.term)))
             .map(|(word, frequency)| (word, word.weight * rarity(documents, frequency), frequency))
             .collect();
-        words.sort_by(|a, b| b.1.total_cmp(&a.1));
+        // Words that nobody wrote are the rarest of all, and must not push out those that can find something.
+        words.sort_by(|a, b| (a.2 == 0).cmp(&(b.2 == 0)).then_with(|| b.1.total_cmp(&a.1)));
         words.truncate(MAX_TERMS);
         let unit = match words.len() {
             0 => 1.0,

@@ -4,7 +4,7 @@ use crate::doc::{Calls, Doc, Words};
 use crate::error::SearchError;
 use crate::index::Watermark;
 use std::path::Path;
-use throughline_core::{Record, SessionId};
+use throughline_core::{Body, Message, Record, Role, SessionId};
 use throughline_ledger::{Home, Reader};
 
 /// Reads the messages of one ledger that lie behind a watermark.
@@ -58,12 +58,13 @@ impl Source {
             if origin.offset < self.known_until {
                 continue;
             }
+            let role = speaker(&message);
             return Ok(Some(Doc {
                 session: self.session.clone(),
                 path: self.path.clone(),
                 id: message.id,
                 ordinal,
-                role: message.role,
+                role,
                 at: message.at,
                 cwd: self.cwd.clone(),
                 offset: origin.offset,
@@ -82,4 +83,11 @@ impl Source {
 
 fn first_record(home: &Home, path: &Path) -> Result<Option<Record>, SearchError> {
     Ok(Reader::open(home, path, 0)?.next_record()?.map(|(_, record)| record))
+}
+
+/// Some wires put tool results into user messages. Who looks for what the user said does not mean those.
+fn speaker(message: &Message) -> Role {
+    let only_results = !message.blocks.is_empty()
+        && message.blocks.iter().all(|block| matches!(block.body, Body::ToolResult(_)));
+    if only_results { Role::Tool } else { message.role }
 }

@@ -6,7 +6,7 @@
 use crate::error::SearchError;
 use crate::index::Index;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use throughline_ledger::Home;
@@ -50,7 +50,16 @@ impl Store {
 
     /// Takes the right to write, if nobody has it.
     pub(crate) fn try_lock(&self) -> Result<Option<WriteLock>, SearchError> {
-        let (file, path) = self.lock_file()?;
+        let (file, path) = match self.lock_file() {
+            Ok(found) => found,
+            // Whoever may not write can still search.
+            Err(SearchError::Io { source, .. })
+                if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
         match file.try_lock() {
             Ok(()) => Ok(Some(WriteLock { file })),
             Err(TryLockError::WouldBlock) => Ok(None),

@@ -3,6 +3,7 @@
 use super::sessions::import::{import_and_index, places, tell};
 use super::sessions::list::print;
 use crate::context::Context;
+use crate::outln;
 use crate::output::dim;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,20 +34,24 @@ pub(crate) fn run(context: &Context) -> anyhow::Result<ExitCode> {
     }
     if !context.json {
         if sample {
-            anstream::println!(
-                "No sessions of Claude Code or Codex on this machine yet: here are the samples."
-            );
+            outln!("No sessions of Claude Code or Codex on this machine yet: here are the samples.");
         }
         if !report.files.is_empty() {
             tell(&report, false);
-            anstream::println!();
+            outln!();
         }
     }
     let mut listed = list(&context.home)?;
     listed.retain(|session| session.card.parent_session.is_none());
+    if context.json {
+        crate::output::json(
+            &serde_json::json!({ "import": report, "sessions": listed, "total": listed.len() }),
+        )?;
+        return Ok(ExitCode::SUCCESS);
+    }
     print(context, &listed, 20)?;
     if !context.json && !listed.is_empty() {
-        anstream::println!("\n{}", dim("Next: throughline sessions show ID, sessions search WORDS, --help"));
+        outln!("\n{}", dim("Next: throughline sessions show ID, sessions search WORDS, --help"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,5 @@
 use crate::context::Context;
+use crate::outln;
 use crate::output::{self, bold, dim};
 use anyhow::Context as _;
 use serde_json::json;
@@ -56,8 +57,9 @@ impl Tokens {
             "text" => (counter.text(&String::from_utf8_lossy(&text)), Default::default()),
             _ => (0, counter.view(&loaded.messages)),
         };
-        let by_kind = view.by_kind();
-        let total = plain + system + tools + by_kind.total();
+        let mut by_kind = view.by_kind();
+        by_kind.text += plain;
+        let total = system + tools + by_kind.total();
         if context.json {
             let messages: Option<Vec<_>> = self.messages.then(|| {
                 let counted = loaded.messages.iter().zip(&view.messages);
@@ -73,15 +75,11 @@ impl Tokens {
             for (message, tokens) in loaded.messages.iter().zip(&view.messages) {
                 let who = format!("{:?}", message.role).to_lowercase();
                 let words = output::fit(&message.to_text(), output::width().saturating_sub(24));
-                anstream::println!("{:>9}  {:<9}  {}", output::number(tokens.total()), who, dim(words));
+                outln!("{:>9}  {:<9}  {}", output::number(tokens.total()), who, dim(words));
             }
         }
         let exact = if tokenizer.is_exact() { "exact for text" } else { "estimated" };
-        anstream::println!(
-            "{} tokens  {}",
-            bold(output::number(total)),
-            dim(format!("({}, {exact})", tokenizer.name()))
-        );
+        outln!("{} tokens  {}", bold(output::number(total)), dim(format!("({}, {exact})", tokenizer.name())));
         let Breakdown { text, reasoning, calls, results, images, documents, other, structure } = by_kind;
         let parts = [
             ("system prompt", system),
@@ -97,7 +95,7 @@ impl Tokens {
         ];
         for (name, tokens) in parts.into_iter().filter(|(_, tokens)| *tokens > 0) {
             let share = 100.0 * tokens as f64 / total.max(1) as f64;
-            anstream::println!("  {name:<14} {:>9}  {}", output::number(tokens), dim(format!("{share:.1}%")));
+            outln!("  {name:<14} {:>9}  {}", output::number(tokens), dim(format!("{share:.1}%")));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
+mod manners;
 mod sessions;
 mod start;
 mod tokens;

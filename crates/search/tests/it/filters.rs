@@ -99,7 +99,7 @@ fn several_at_once() {
     let (_home, mut search) = fixture();
     let filters = Filters {
         project: Some("/home/ann".into()),
-        role: Some(Role::User),
+        role: Some(Role::Tool),
         tool: Some("Read".into()),
         ..Filters::default()
     };

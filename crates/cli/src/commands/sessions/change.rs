@@ -1,15 +1,16 @@
 //! The commands that append one line to a ledger.
 
 use crate::context::Context;
+use crate::outln;
 use crate::output;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use throughline_core::{EditId, MessageId};
+use throughline_core::{EditId, MessageId, Record};
 use throughline_ledger::{resume, session};
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline sessions fork 7f78a5\n  throughline sessions fork 7f78a5 --at 0b1c2d3e"
+    after_help = "Examples:\n  throughline sessions fork 7c1f3a52\n  throughline sessions fork 7c1f3a52 --at 0b1c2d3e"
 )]
 pub(crate) struct Fork {
     /// The session: its id or a unique beginning of it.
@@ -22,7 +23,7 @@ pub(crate) struct Fork {
 impl Fork {
     pub(crate) fn run(self, context: &Context) -> anyhow::Result<ExitCode> {
         let path = context.ledger(&self.session)?;
-        let at = self.at.map(MessageId::from);
+        let at = self.at.map(|at| whole_id(context, &path, &at)).transpose()?;
         let writer = session::fork(&context.home, &path, at.as_ref(), context.now())?;
         let id = writer.card().session.clone();
         let messages = resume(&context.home, writer.path())?.view.entries().len();
@@ -35,9 +36,32 @@ impl Fork {
     }
 }
 
+/// The message whose id is this or alone begins so.
+fn whole_id(context: &Context, path: &std::path::Path, beginning: &str) -> anyhow::Result<MessageId> {
+    let mut found: Vec<MessageId> = Vec::new();
+    session::each_record(&context.home, path, &mut |_, record| {
+        if let Record::Message(message) = record
+            && message.id.as_str().starts_with(beginning)
+        {
+            found.push(message.id);
+        }
+        anyhow::Ok(())
+    })?;
+    if let [only] = found.as_slice() {
+        return Ok(only.clone());
+    }
+    // Either the whole id, which may stand in a checkpoint too, or one that the ledger will say is not there.
+    anyhow::ensure!(
+        found.is_empty() || found.iter().any(|id| id.as_str() == beginning),
+        "{} messages begin with `{beginning}`; give more of the id",
+        found.len()
+    );
+    Ok(beginning.into())
+}
+
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline sessions rollback 7f78a5\n  throughline sessions rollback 7f78a5 -n 3"
+    after_help = "Examples:\n  throughline sessions rollback 7c1f3a52\n  throughline sessions rollback 7c1f3a52 -n 3"
 )]
 pub(crate) struct Rollback {
     /// The session.
@@ -67,7 +91,7 @@ impl Rollback {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline sessions undo 7f78a5\n  throughline sessions undo 7f78a5 019a6f3e-…"
+    after_help = "Examples:\n  throughline sessions undo 7c1f3a52\n  throughline sessions undo 7c1f3a52 019a6f3e-…"
 )]
 pub(crate) struct Undo {
     /// The session.
@@ -84,10 +108,10 @@ impl Undo {
         let messages = output::count(left as u64, "message");
         tell(
             context,
-            json!({ "undone": undone.target, "by": undone.by, "messages": left }),
+            json!({ "undone": undone.target, "what": undone.what, "by": undone.by, "messages": left }),
             &format!(
-                "Undid {}; the view holds {messages}. `sessions undo {} {}` redoes it.",
-                undone.target, self.session, undone.by
+                "Undid {}; the view holds {messages}.\n`throughline sessions undo {} {}` redoes it.",
+                undone.what, self.session, undone.by
             ),
         )
     }
@@ -95,7 +119,7 @@ impl Undo {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline sessions title 7f78a5 \"Queue rewrite\"\n  throughline sessions title 7f78a5 --clear"
+    after_help = "Examples:\n  throughline sessions title 7c1f3a52 \"Queue rewrite\"\n  throughline sessions title 7c1f3a52 --clear"
 )]
 pub(crate) struct Title {
     /// The session.
@@ -121,7 +145,7 @@ impl Title {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline sessions tag 7f78a5 release -d draft\n  throughline sessions tag 7f78a5"
+    after_help = "Examples:\n  throughline sessions tag 7c1f3a52 release -d draft\n  throughline sessions tag 7c1f3a52"
 )]
 pub(crate) struct Tag {
     /// The session.
@@ -150,7 +174,7 @@ fn tell(context: &Context, value: Value, words: &str) -> anyhow::Result<ExitCode
     if context.json {
         output::json(&value)?;
     } else {
-        anstream::println!("{words}");
+        outln!("{words}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,5 @@
 use crate::context::Context;
+use crate::outln;
 use crate::output::{self, dim, green, red};
 use serde_json::json;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use throughline_ledger::check;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline sessions check 7f78a5\n  throughline sessions check        (every ledger)"
+    after_help = "Examples:\n  throughline sessions check 7c1f3a52\n  throughline sessions check        (every ledger)"
 )]
 pub(crate) struct Check {
     /// The sessions [default: all].
@@ -34,18 +35,18 @@ impl Check {
             }
             bar.suspend(|| {
                 for problem in &found.problems {
-                    anstream::println!("{} {problem}", red("!"));
+                    outln!("{} {problem}", red("!"));
                 }
                 if self.sessions.is_empty() {
                     return;
                 }
                 let kinds: Vec<String> =
                     found.records.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
-                anstream::println!("{}", path.display());
-                anstream::println!("  {} lines: {}", found.lines, kinds.join(", "));
-                anstream::println!("  {} in the view, {} blobs", found.view, found.blobs);
+                outln!("{}", path.display());
+                outln!("  {} lines: {}", found.lines, kinds.join(", "));
+                outln!("  {} in the view, {} blobs", found.view, found.blobs);
                 for violation in &found.violations {
-                    anstream::println!("  {} {violation}", dim("repaired when sent:"));
+                    outln!("  {} {violation}", dim("repaired when sent:"));
                 }
             });
         }
@@ -53,9 +54,9 @@ impl Check {
         if context.json {
             output::json(&json!({ "ledgers": reports, "damaged": bad }))?;
         } else if bad == 0 {
-            anstream::println!("{} {} in order", green("✓"), output::count(paths.len() as u64, "ledger"));
+            outln!("{} {} in order", green("✓"), output::count(paths.len() as u64, "ledger"));
         } else {
-            anstream::println!(
+            outln!(
                 "{} with problems, of {}. What could be read is used; nothing was changed.",
                 output::count(bad, "ledger"),
                 paths.len()

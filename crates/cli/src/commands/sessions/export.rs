@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use throughline_core::{Message, Wire, invariants};
-use throughline_ledger::{Reader, resume};
+use throughline_ledger::{resume, session};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
@@ -24,7 +24,7 @@ enum Format {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline sessions export 7f78a5 --format anthropic > messages.json\n  throughline sessions export 7f78a5 --format markdown -o session.md"
+    after_help = "Examples:\n  throughline sessions export 7c1f3a52 --format anthropic > messages.json\n  throughline sessions export 7c1f3a52 --format markdown -o session.md"
 )]
 pub(crate) struct Export {
     /// The session.
@@ -46,21 +46,19 @@ impl Export {
         };
         match self.format {
             Format::Jsonl => {
-                let mut reader = Reader::open(&context.home, &path, 0)?;
-                while let Some((_, record)) = reader.next_record()? {
+                session::each_record(&context.home, &path, &mut |_, record| {
                     let mut line = Vec::new();
                     record.write(&mut line)?;
                     line.push(b'\n');
-                    out.write_all(&line)?;
-                }
+                    anyhow::Ok(out.write_all(&line)?)
+                })?;
             }
             Format::Markdown => {
-                let mut reader = Reader::open(&context.home, &path, 0)?;
                 let style = Style { full: true, ids: false, heading: "### " };
                 let mut transcript = Transcript::new(anstream::StripStream::new(&mut out), style);
-                while let Some((_, record)) = reader.next_record()? {
-                    transcript.record(&record)?;
-                }
+                session::each_record(&context.home, &path, &mut |_, record| {
+                    anyhow::Ok(transcript.record(&record)?)
+                })?;
             }
             Format::Anthropic => messages(context, &path, Wire::Anthropic, "messages", &mut out)?,
             Format::Responses => messages(context, &path, Wire::Responses, "input", &mut out)?,

@@ -1,5 +1,7 @@
 use crate::context::{Context, user_home};
+use crate::outln;
 use crate::output::{self, bold, dim, red, yellow};
+use anyhow::Context as _;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,7 +38,9 @@ impl Import {
         } else {
             tell(&report, self.verbose);
         }
-        let failed = report.files.iter().any(|file| matches!(file.outcome, Outcome::Failed(_)));
+        // A path that was named and not read is a failure, too.
+        let failed = report.files.iter().any(|file| matches!(file.outcome, Outcome::Failed(_)))
+            || (!self.paths.is_empty() && !report.passed_over.is_empty());
         Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
@@ -57,6 +61,7 @@ pub(crate) fn import_and_index(
     found: &Discovery,
     no_index: bool,
 ) -> anyhow::Result<ImportReport> {
+    let _alone = one_at_a_time(context)?;
     let bar = output::bar(context.json, 0, "importing");
     let report = import(&context.home, found, SyncPolicy::Turn, &mut |progress| {
         bar.set_length(progress.total);
@@ -70,6 +75,27 @@ pub(crate) fn import_and_index(
     Ok(report)
 }
 
+/// Two imports at once would stand in each other's way: the second waits, and then finds most of it done.
+fn one_at_a_time(context: &Context) -> anyhow::Result<std::fs::File> {
+    let root = context.home.root();
+    let mut folder = std::fs::DirBuilder::new();
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    folder.recursive(true).create(root).with_context(|| format!("cannot make {}", root.display()))?;
+    let path = root.join("import.lock");
+    let file = options.write(true).create(true).truncate(false).open(&path);
+    let file = file.with_context(|| format!("cannot open {}", path.display()))?;
+    if file.try_lock().is_err() {
+        anstream::eprintln!("{} another import is running; waiting for it", yellow("note:"));
+        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    }
+    Ok(file)
+}
+
 fn tell_found(context: &Context, found: &Discovery) -> anyhow::Result<ExitCode> {
     if context.json {
         output::json(found)?;
@@ -77,9 +103,9 @@ fn tell_found(context: &Context, found: &Discovery) -> anyhow::Result<ExitCode> 
     }
     let bytes: u64 = found.files.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum();
     for path in &found.files {
-        anstream::println!("{}", path.display());
+        outln!("{}", path.display());
     }
-    anstream::println!("{}, {}", output::count(found.files.len() as u64, "file"), output::bytes(bytes));
+    outln!("{}, {}", output::count(found.files.len() as u64, "file"), output::bytes(bytes));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -90,7 +116,7 @@ pub(crate) fn tell(report: &ImportReport, verbose: bool) {
     let grown = count(|o| matches!(o, Outcome::Continued | Outcome::Replaced));
     let unchanged = count(|o| matches!(o, Outcome::Unchanged));
     let foreign = count(|o| matches!(o, Outcome::Foreign | Outcome::Empty));
-    anstream::println!(
+    outln!(
         "{} from {} ({} new, {} grown, {} unchanged{}), {} read",
         bold(output::count(report.messages, "message")),
         output::count(report.files.len() as u64, "file"),
@@ -102,27 +128,21 @@ pub(crate) fn tell(report: &ImportReport, verbose: bool) {
     );
     for file in &report.files {
         if let Outcome::Failed(why) = &file.outcome {
-            anstream::println!("  {} {}: {why}", red("failed"), file.path.display());
+            outln!("  {} {}: {why}", red("failed"), file.path.display());
         }
         for bad in &file.unreadable {
-            anstream::println!(
-                "  {} {}:{}: {}",
-                yellow("kept raw"),
-                file.path.display(),
-                bad.line,
-                bad.reason
-            );
+            outln!("  {} {}:{}: {}", yellow("kept raw"), file.path.display(), bad.line, bad.reason);
         }
         for note in &file.notes {
-            anstream::println!("  {} {}: {note}", yellow("note"), file.path.display());
+            outln!("  {} {}: {note}", yellow("note"), file.path.display());
         }
         if verbose {
             let outcome = json!(file.outcome)["outcome"].as_str().unwrap_or_default().to_owned();
-            anstream::println!("  {outcome:<9} {:>6} messages  {}", file.messages, dim(file.path.display()));
+            outln!("  {outcome:<9} {:>6} messages  {}", file.messages, dim(file.path.display()));
         }
     }
     for passed in &report.passed_over {
-        anstream::println!("  {} {}: {}", yellow("not read"), passed.path.display(), passed.reason);
+        outln!("  {} {}: {}", yellow("not read"), passed.path.display(), passed.reason);
     }
     let lines: u64 = report.skipped.values().sum();
     if lines > 0 {
@@ -135,9 +155,6 @@ pub(crate) fn tell(report: &ImportReport, verbose: bool) {
             .map(|(reason, n)| format!("{} {reason}", output::number(**n)))
             .collect();
         let more = if reasons.len() > shown { ", … (--verbose shows all)" } else { "" };
-        anstream::println!(
-            "{}",
-            dim(format!("left out {} lines: {}{more}", output::number(lines), told.join(", ")))
-        );
+        outln!("{}", dim(format!("left out {} lines: {}{more}", output::number(lines), told.join(", "))));
     }
 }

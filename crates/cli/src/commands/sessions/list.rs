@@ -1,4 +1,5 @@
 use crate::context::Context;
+use crate::outln;
 use crate::output::{self, bold, cyan, dim};
 use crate::times;
 use serde_json::json;
@@ -35,6 +36,7 @@ impl List {
         let since = self.since.as_deref().map(|when| times::parse(when, context.now())).transpose()?;
         let project = self.project.as_deref().map(project_folder).transpose()?;
         let mut listed = list(&context.home)?;
+        let all = listed.len();
         listed.retain(|session| {
             let card = &session.card;
             (self.agents || card.parent_session.is_none())
@@ -45,6 +47,13 @@ impl List {
                     .as_ref()
                     .is_none_or(|dir| card.cwd.as_deref().is_some_and(|cwd| is_below(cwd, dir)))
         });
+        if listed.is_empty() && all > 0 && !context.json {
+            outln!(
+                "None of {} fits; sub-agents' are listed with --agents.",
+                output::count(all as u64, "session")
+            );
+            return Ok(ExitCode::SUCCESS);
+        }
         print(context, &listed, self.limit)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -67,32 +76,20 @@ pub(crate) fn print(context: &Context, listed: &[Listed], limit: usize) -> anyho
         return output::json(&json!({ "sessions": shown, "total": listed.len() }));
     }
     if listed.is_empty() {
-        anstream::println!(
-            "No sessions. `throughline sessions import` brings in those of Claude Code and Codex."
-        );
+        outln!("No sessions. `throughline sessions import` brings in those of Claude Code and Codex.");
         return Ok(());
     }
     let width = output::width();
-    let id_width = id_width(listed);
+    let ids = listed.iter().filter_map(|session| session.card.session.as_ref()).map(|id| id.as_str());
+    let id_width = output::id_width(ids);
     for session in shown {
-        anstream::println!("{}", row(session, id_width, width));
+        outln!("{}", row(session, id_width, width));
     }
     let hidden = listed.len() - shown.len();
     if hidden > 0 {
-        anstream::println!("{}", dim(format!("… and {hidden} more (-n {} shows all)", listed.len())));
+        outln!("{}", dim(format!("… and {hidden} more (-n {} shows all)", listed.len())));
     }
     Ok(())
-}
-
-/// How much of the ids must be shown to tell them apart: sessions begun close to each other begin alike.
-fn id_width(listed: &[Listed]) -> usize {
-    let mut ids: Vec<&str> =
-        listed.iter().filter_map(|s| s.card.session.as_ref()).map(|id| id.as_str()).collect();
-    ids.sort_unstable();
-    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
-    // A sub-agent's id is its session's and more; the shorter one means the session.
-    let pairs = ids.windows(2).filter(|pair| !pair[1].starts_with(pair[0]));
-    pairs.map(|pair| common(pair[0], pair[1]) + 1).max().unwrap_or(0).max(8)
 }
 
 fn row(session: &Listed, id_width: usize, width: usize) -> String {
@@ -105,6 +102,8 @@ fn row(session: &Listed, id_width: usize, width: usize) -> String {
     let (when_width, client_width, place_width) = if narrow { (11, 6, 10) } else { (16, 11, 14) };
     let place = card.cwd.as_deref().and_then(|cwd| cwd.rsplit('/').next()).unwrap_or("");
     let name = card.title.as_deref().or(card.prompt.as_deref()).unwrap_or("(nothing said)");
+    let agent = if card.parent_session.is_some() { "↳ sub-agent: " } else { "" };
+    let name = format!("{agent}{name}");
     let tags: String = card.tags.iter().map(|tag| format!("#{tag} ")).collect();
     let turns = format!("{:>4} turns", output::number(card.turns));
     let used = id_width + when_width + client_width + place_width + turns.len() + 9 + tags.chars().count();
@@ -116,7 +115,7 @@ fn row(session: &Listed, id_width: usize, width: usize) -> String {
         output::pad(&output::fit(place, place_width), place_width),
         dim(turns),
         cyan(tags),
-        bold(output::fit(name, width.saturating_sub(used).max(12))),
+        bold(output::fit(&name, width.saturating_sub(used).max(12))),
     )
 }
 

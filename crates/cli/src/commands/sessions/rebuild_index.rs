@@ -1,4 +1,5 @@
 use crate::context::Context;
+use crate::outln;
 use crate::output::{self, yellow};
 use serde_json::json;
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ impl RebuildIndex {
             output::json(&json!({ "messages": search.indexed(), "sessions": ledgers }))?;
         } else {
             let messages = output::count(search.indexed(), "message");
-            anstream::println!("Indexed {messages} of {}.", output::count(ledgers as u64, "session"));
+            outln!("Indexed {messages} of {}.", output::count(ledgers as u64, "session"));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,5 +1,6 @@
 use super::list::project_folder;
 use crate::context::Context;
+use crate::outln;
 use crate::output::{self, bold, cyan, dim};
 use crate::times;
 use clap::ValueEnum;
@@ -75,7 +76,10 @@ impl Search {
         };
         let when =
             |text: &Option<String>| text.as_deref().map(|text| times::parse(text, context.now())).transpose();
-        let mut query = Query::new(self.words.join(" "));
+        let words = self.words.join(" ");
+        anyhow::ensure!(words.chars().any(char::is_alphanumeric), "`{words}` holds no word to search for");
+        anyhow::ensure!(self.limit > 0, "-k 0 asks for no hits");
+        let mut query = Query::new(words);
         query.limit = self.limit;
         query.scaffold = self.scaffold;
         query.filters = Filters {
@@ -95,10 +99,12 @@ impl Search {
             return Ok(ExitCode::SUCCESS);
         }
         if hits.is_empty() {
-            anstream::println!("Nothing found.");
+            outln!("Nothing found.");
         }
+        let ledgers = context.home.ledgers()?;
+        let width = output::id_width(ledgers.iter().filter_map(|path| throughline_ledger::session_of(path)));
         for hit in &hits {
-            print(hit);
+            print(hit, width);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -112,8 +118,8 @@ fn session(context: &Context, id: &str) -> anyhow::Result<throughline_core::Sess
     Ok(card.and_then(|(_, card)| card.session).unwrap_or_else(|| id.into()))
 }
 
-fn print(hit: &Hit) {
-    let session: String = hit.session.as_str().chars().take(8).collect();
+fn print(hit: &Hit, id_width: usize) {
+    let session: String = hit.session.as_str().chars().take(id_width).collect();
     let when = hit.at.map(times::local).unwrap_or_default();
     let who = match (hit.role, &hit.tool) {
         (Role::Assistant, Some(_)) => "call",
@@ -125,8 +131,8 @@ fn print(hit: &Hit) {
     };
     let place = hit.project.as_deref().and_then(|cwd| cwd.rsplit('/').next()).unwrap_or("");
     let tool = hit.tool.as_deref().map(|tool| format!(" {tool}")).unwrap_or_default();
-    anstream::println!("{}  {}  {}{}  {}", cyan(session), dim(when), bold(who), dim(tool), dim(place));
-    anstream::println!("  {}\n", highlighted(&hit.snippet.text, &hit.snippet.ranges));
+    outln!("{}  {}  {}{}  {}", cyan(session), dim(when), bold(who), dim(tool), dim(place));
+    outln!("  {}\n", highlighted(&hit.snippet.text, &hit.snippet.ranges));
 }
 
 /// The snippet on one line, with what matched set off.

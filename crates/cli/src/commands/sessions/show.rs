@@ -4,11 +4,11 @@ use crate::transcript::{Style, Transcript};
 use serde_json::json;
 use std::process::ExitCode;
 use throughline_core::{Message, invariants};
-use throughline_ledger::{Reader, resume};
+use throughline_ledger::{resume, session};
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline sessions show 7f78a5 | less -R\n  throughline sessions show 7f78a5 --view --json"
+    after_help = "Examples:\n  throughline sessions show 7c1f3a52 | less -R\n  throughline sessions show 7c1f3a52 --view --json"
 )]
 pub(crate) struct Show {
     /// The session: its id, a unique beginning of it, or a ledger's path.
@@ -45,27 +45,25 @@ impl Show {
             }
             resumed.problems
         } else {
-            let mut reader = Reader::open(&context.home, &path, 0)?;
             let mut records = Vec::new();
-            while let Some((origin, record)) = reader.next_record()? {
+            let problems = session::each_record(&context.home, &path, &mut |origin, record| {
                 if context.json {
                     let mut line = Vec::new();
                     record.write(&mut line)?;
-                    let record: serde_json::Value = serde_json::from_slice(&line)?;
-                    records.push(json!({ "offset": origin.offset, "record": record }));
-                    continue;
+                    let value: serde_json::Value = throughline_core::parse_json(&line)?;
+                    records.push(json!({ "offset": origin.offset, "record": value }));
+                } else {
+                    transcript.record(&record)?;
                 }
-                transcript.record(&record)?;
-            }
+                anyhow::Ok(())
+            })?;
             if context.json {
-                output::json(&json!({ "path": path, "records": records, "problems": reader.problems }))?;
+                output::json(&json!({ "path": path, "records": records, "problems": problems }))?;
                 return Ok(ExitCode::SUCCESS);
             }
-            reader.problems
+            problems
         };
-        for problem in problems {
-            anstream::eprintln!("{} {problem}", output::yellow("note:"));
-        }
+        output::tell_problems(&problems, &self.session);
         Ok(ExitCode::SUCCESS)
     }
 }
