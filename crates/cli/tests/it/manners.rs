@@ -69,7 +69,7 @@ fn two_imports_at_once_both_succeed() {
     let machine = Machine::empty();
     let binary = assert_cmd::cargo::cargo_bin!("throughline");
     let start = || {
-        std::process::Command::new(&binary)
+        std::process::Command::new(binary)
             .args(["sessions", "import"])
             .arg(examples())
             .env("THROUGHLINE_HOME", machine.dir.path().join("throughline"))
