@@ -166,7 +166,7 @@ fn write_ledgers(home: &Home, messages: u64) -> Result<u64, Failure> {
     for session in 0..messages.div_ceil(PER_SESSION) {
         let mut meta =
             Meta::new(SessionId::new(format!("s{session:06}")), jiff::Timestamp::UNIX_EPOCH, "scale");
-        meta.cwd = Some(format!("/work/project{}", session % 50));
+        meta.cwd = Some(format!("/proj/project{}", session % 50));
         let mut writer = Writer::create(home, meta, SyncPolicy::Never)?;
         let records: Vec<Record> = (0..PER_SESSION.min(messages - session * PER_SESSION))
             .map(|n| {

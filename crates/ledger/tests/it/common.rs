@@ -20,7 +20,7 @@ pub(crate) fn time(n: i64) -> Timestamp {
 
 pub(crate) fn meta(id: &str) -> Meta {
     let mut meta = Meta::new(SessionId::new(id), time(0), "throughline");
-    meta.cwd = Some("/work/orchard".into());
+    meta.cwd = Some("/proj/orchard".into());
     meta
 }
 

@@ -49,7 +49,7 @@ fn b10_the_title_is_the_persons_then_the_clients_then_an_old_summary_of_this_ses
     let facts = importer.facts(Lane::MAIN).unwrap();
     assert_eq!(facts.prompt.as_deref(), Some("Fix the parser. Never touch the lockfile."));
     assert_eq!(facts.model.as_deref(), Some("claude-haiku-5-5"));
-    assert_eq!(facts.cwd.as_deref(), Some("/work/demo/sub"));
+    assert_eq!(facts.cwd.as_deref(), Some("/proj/demo/sub"));
     assert_eq!(facts.turns, 3);
 }
 

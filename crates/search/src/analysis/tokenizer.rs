@@ -56,7 +56,7 @@ impl TokenStream for TextStream<'_> {
     }
 }
 
-/// The steps of a file path, so that any run of whole steps finds it: `src/main.rs` in `/work/src/main.rs`.
+/// The steps of a file path, so that any run of whole steps finds it: `src/main.rs` in `/proj/src/main.rs`.
 #[derive(Clone, Default)]
 pub(crate) struct PathTokenizer;
 

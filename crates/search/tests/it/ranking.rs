@@ -33,14 +33,14 @@ fn the_message_that_has_an_identifier_comes_before_all_around_it() {
 #[test]
 fn a_path_is_found_whole_by_its_end_and_by_its_file_name() {
     let (_home, mut search) = with(&[
-        "edit /work/app/crates/ledger/src/lib.rs first",
+        "edit /proj/app/crates/ledger/src/lib.rs first",
         "lib crates src rs ledger search",
-        "then /work/app/crates/search/src/lib.rs:12:5 too",
+        "then /proj/app/crates/search/src/lib.rs:12:5 too",
         "then search the src of lib and crates",
         "also src/main_loop.py",
     ]);
     assert_eq!(find(&mut search, "crates/search/src/lib.rs")[0], "2");
-    assert_eq!(find(&mut search, "/work/app/crates/ledger/src/lib.rs")[0], "0");
+    assert_eq!(find(&mut search, "/proj/app/crates/ledger/src/lib.rs")[0], "0");
     assert_eq!(find(&mut search, "main_loop.py")[0], "4");
     assert_eq!(find(&mut search, "main_loop")[0], "4");
     let mut libs = find(&mut search, "src/lib.rs");
