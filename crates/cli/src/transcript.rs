@@ -34,6 +34,11 @@ impl<W: Write> Transcript<W> {
         Self { out, style, last: None }
     }
 
+    /// Where it prints to.
+    pub(crate) fn out(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     pub(crate) fn record(&mut self, record: &Record) -> std::io::Result<()> {
         match record {
             Record::Message(message) => self.message(message),

@@ -70,6 +70,8 @@ fn w1_every_wire_takes_every_sample() {
             assert!(!body[key].as_array().unwrap().is_empty(), "{id} as {format}");
         }
         assert!(machine.text(&["sessions", "export", id, "--format", "markdown"]).starts_with("### "));
+        let body = machine.json(&["sessions", "export", id, "--format", "anthropic"]);
+        assert_eq!(body["content"]["messages"][0]["role"], "user", "instructions stand in `system`");
     }
 }
 

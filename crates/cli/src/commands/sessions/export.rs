@@ -1,9 +1,10 @@
 use crate::context::Context;
+use crate::output;
 use crate::transcript::{Style, Transcript};
 use clap::ValueEnum;
 use serde_json::json;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use throughline_core::{Message, Wire, invariants};
 use throughline_ledger::{resume, session};
@@ -40,13 +41,35 @@ pub(crate) struct Export {
 impl Export {
     pub(crate) fn run(self, context: &Context) -> anyhow::Result<ExitCode> {
         let path = context.ledger(&self.session)?;
-        let mut out: Box<dyn Write> = match &self.output {
-            Some(file) => Box::new(std::io::BufWriter::new(create_private(file)?)),
-            None => Box::new(std::io::stdout().lock()),
-        };
+        match (&self.output, context.json) {
+            (Some(file), json) => {
+                let mut out = std::io::BufWriter::new(create_private(file)?);
+                self.write(context, &path, &mut out)?;
+                out.flush()?;
+                if json {
+                    let bytes = file.metadata()?.len();
+                    output::json(&json!({ "session": self.session, "path": file, "bytes": bytes }))?;
+                }
+            }
+            (None, false) => self.write(context, &path, &mut std::io::stdout().lock())?,
+            (None, true) => {
+                let mut text = Vec::new();
+                self.write(context, &path, &mut text)?;
+                // What is one JSON document already stays one; lines and Markdown become a string.
+                let content = match serde_json::from_slice::<serde_json::Value>(&text) {
+                    Ok(value) => value,
+                    Err(_) => json!(String::from_utf8_lossy(&text)),
+                };
+                output::json(&json!({ "session": self.session, "content": content }))?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn write(&self, context: &Context, path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.format {
             Format::Jsonl => {
-                session::each_record(&context.home, &path, &mut |_, record| {
+                session::each_record(&context.home, path, &mut |_, record| {
                     let mut line = Vec::new();
                     record.write(&mut line)?;
                     line.push(b'\n');
@@ -55,41 +78,50 @@ impl Export {
             }
             Format::Markdown => {
                 let style = Style { full: true, ids: false, heading: "### " };
-                let mut transcript = Transcript::new(anstream::StripStream::new(&mut out), style);
-                session::each_record(&context.home, &path, &mut |_, record| {
-                    anyhow::Ok(transcript.record(&record)?)
+                let mut transcript = Transcript::new(Vec::new(), style);
+                session::each_record(&context.home, path, &mut |_, record| {
+                    transcript.record(&record)?;
+                    let text = std::mem::take(transcript.out());
+                    anyhow::Ok(out.write_all(&anstream::adapter::strip_bytes(&text).into_vec())?)
                 })?;
             }
-            Format::Anthropic => messages(context, &path, Wire::Anthropic, "messages", &mut out)?,
-            Format::Responses => messages(context, &path, Wire::Responses, "input", &mut out)?,
-            Format::Chat => messages(context, &path, Wire::Chat, "messages", &mut out)?,
+            Format::Anthropic => request(context, path, Wire::Anthropic, out)?,
+            Format::Responses => request(context, path, Wire::Responses, out)?,
+            Format::Chat => request(context, path, Wire::Chat, out)?,
         }
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 
-fn messages(
-    context: &Context,
-    path: &std::path::Path,
-    wire: Wire,
-    key: &str,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
+/// The view as the part of a request that holds the conversation.
+fn request(context: &Context, path: &Path, wire: Wire, out: &mut dyn Write) -> anyhow::Result<()> {
     let resumed = resume(&context.home, path)?;
     let messages: Vec<Message> = resumed.view.messages().map(|message| (*message).clone()).collect();
     let (messages, repairs) = invariants::repair(messages);
     for repair in &repairs {
-        anstream::eprintln!("{} {}", crate::output::yellow("repaired:"), repair.violation);
+        anstream::eprintln!("{} {}", output::yellow("repaired:"), repair.violation);
     }
-    let encoded = throughline_wire::encode_messages(wire, &messages);
-    serde_json::to_writer_pretty(&mut *out, &json!({ key: encoded }))?;
+    let body = match wire {
+        // Instructions before the first user message have a place of their own there.
+        Wire::Anthropic => {
+            let (system, rest) = throughline_wire::split_instructions(&messages);
+            let messages = throughline_wire::encode_messages(wire, rest);
+            if system.is_empty() {
+                json!({ "messages": messages })
+            } else {
+                json!({ "system": system, "messages": messages })
+            }
+        }
+        Wire::Responses => json!({ "input": throughline_wire::encode_messages(wire, &messages) }),
+        Wire::Chat => json!({ "messages": throughline_wire::encode_messages(wire, &messages) }),
+    };
+    serde_json::to_writer_pretty(&mut *out, &body)?;
     writeln!(out)?;
     Ok(())
 }
 
 /// Sessions hold secrets: an export is for its owner, and never replaces a file.
-fn create_private(path: &std::path::Path) -> anyhow::Result<std::fs::File> {
+fn create_private(path: &Path) -> anyhow::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
