@@ -1,7 +1,7 @@
 //! Does import cost little more than parsing?
 //!
 //! Import into ledgers (no index) against one plain `serde_json` parse of the same lines; then the peak memory of an
-//! import as its file grows.
+//! import as its file grows, which should not grow with it.
 
 use crate::measure::{alternate, mb, ratio, verdict};
 use crate::{Setup, child, corpus};
@@ -47,11 +47,14 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
         );
         failed += verdict(&format!("{client} time"), ratio(ours, baseline), 2.0, "×");
     }
-    failed += memory(setup, &claude, dir.path())?;
+    for (client, sources) in [("claude", &claude), ("codex", &codex)] {
+        failed += memory(setup, client, sources, dir.path())?;
+    }
     Ok(failed)
 }
 
-fn memory(setup: &Setup, sources: &[PathBuf], dir: &Path) -> anyhow::Result<usize> {
+/// The peak on a 1 GB file, and how much of it the length of the file is to blame for.
+fn memory(setup: &Setup, client: &str, sources: &[PathBuf], dir: &Path) -> anyhow::Result<usize> {
     if sources.is_empty() {
         return Ok(0);
     }
@@ -62,13 +65,14 @@ fn memory(setup: &Setup, sources: &[PathBuf], dir: &Path) -> anyhow::Result<usiz
         corpus::lengthen(sources, &file, size << 20)?;
         let home = dir.join(format!("home-{size}"));
         let peak = child::peak_of(&["import", &home.to_string_lossy(), &file.to_string_lossy()])?;
-        println!("  peak memory at {size} MB: {peak:.0} MB");
+        println!("  {client}: peak memory at {size} MB: {peak:.1} MB");
         std::fs::remove_dir_all(home)?;
         peaks.push(peak);
     }
-    let growth = peaks.last().unwrap_or(&0.0) - peaks.first().unwrap_or(&0.0);
-    println!("  {:.3} MB more for each MB of file", growth / (sizes[2] - sizes[0]) as f64);
-    Ok(verdict("peak memory of the longest", peaks.into_iter().fold(0.0, f64::max), 200.0, " MB"))
+    let growth = peaks[sizes.len() - 1] / peaks[0].max(1.0);
+    let most = peaks.into_iter().fold(0.0, f64::max);
+    Ok(verdict(&format!("{client} peak memory"), most, 200.0, " MB")
+        + verdict(&format!("{client} peak memory, longest against shortest"), growth, 1.3, "×"))
 }
 
 fn is_codex(path: &Path) -> bool {

@@ -9,6 +9,7 @@ mod corpus;
 mod import;
 mod list;
 mod measure;
+mod prepare;
 mod resume;
 mod search;
 mod tokens;
@@ -46,6 +47,8 @@ enum Question {
     Compactions,
     /// Does counting cost little more than the bare tokenizer?
     Tokens,
+    /// Does the next request of a long conversation cost little more than copying it?
+    Prepare,
     /// Does search stay near the bare index, however much there is?
     Search,
 }
@@ -74,6 +77,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Import => import::run(&setup)?,
             Question::Compactions => compactions::run(&setup)?,
             Question::Tokens => tokens::run(&setup)?,
+            Question::Prepare => prepare::run(&setup)?,
             Question::Search => search::run(&setup)?,
         };
         println!();

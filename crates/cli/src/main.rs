@@ -3,6 +3,7 @@
 mod commands;
 mod context;
 mod output;
+mod replay_page;
 mod times;
 mod transcript;
 
@@ -35,6 +36,12 @@ enum Command {
     /// Ledgers: list, show, search, import and more.
     #[command(subcommand)]
     Sessions(commands::sessions::Sessions),
+    /// Condense a session, a transcript or a request to a number of tokens.
+    Compact(commands::compact::Compact),
+    /// Manage one request: a provider's request on standard input, the managed one on standard output.
+    Prepare(Box<commands::prepare::Prepare>),
+    /// Run recorded sessions through the pipeline: tokens, cost, edits, what was kept.
+    Replay(commands::replay::Replay),
     /// Count the tokens of a request, a transcript or a text.
     Tokens(commands::tokens::Tokens),
 }
@@ -44,6 +51,9 @@ fn main() -> ExitCode {
     let result = Context::new(cli.home, cli.json).and_then(|context| match cli.command {
         None => commands::start::run(&context),
         Some(Command::Sessions(command)) => command.run(&context),
+        Some(Command::Compact(command)) => command.run(&context),
+        Some(Command::Prepare(command)) => command.run(&context),
+        Some(Command::Replay(command)) => command.run(&context),
         Some(Command::Tokens(command)) => command.run(&context),
     });
     match result {

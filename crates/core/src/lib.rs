@@ -16,16 +16,28 @@
 //! assert_eq!(view.messages().count(), 1);
 //! ```
 
+pub mod archive;
 mod block;
+pub mod compaction;
 mod content_hash;
+pub mod cost;
 mod edit;
+pub mod entity;
+pub mod facts;
 mod fragment;
 mod ids;
 pub mod invariants;
 mod json;
+mod knowledge;
 mod message;
+pub mod pipeline;
+pub mod profile;
+pub mod recall;
 mod record;
+pub mod scribe;
 mod shape;
+pub mod stages;
+mod text;
 pub mod tokens;
 mod usage;
 mod view;
@@ -36,9 +48,11 @@ pub use edit::{Edit, Op, Overlay, Stage};
 pub use fragment::{Fragment, Speaker};
 pub use ids::{CallId, EditId, GroupId, MessageId, SessionId};
 pub use json::{MAX_DEPTH, json_depth, parse_json};
+pub use knowledge::{Knowledge, SharedKnowledge};
 pub use message::{Flags, Message, Role};
 pub use record::{
-    Card, Checkpoint, Event, ForkPoint, Item, MemoryMode, Meta, Origin, Record, RecordError, Turn, Watermark,
+    Card, Checkpoint, Event, ForkPoint, Item, MemoryMode, Meta, Origin, Preserved, Record, RecordError, Turn,
+    Watermark,
 };
 pub use shape::{Shape, Wire};
 pub use usage::Usage;

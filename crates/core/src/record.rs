@@ -1,5 +1,6 @@
 //! One line of a ledger.
 
+use crate::compaction::Verdict;
 use crate::json::parse_json;
 use crate::{Edit, EditId, Message, MessageId, Overlay, SessionId};
 use jiff::Timestamp;
@@ -139,8 +140,25 @@ pub struct Checkpoint {
     /// Tokens of the view after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_after: Option<u64>,
+    /// What the check of the summary found (B7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<Verdict>>,
+    /// The messages that stay verbatim, so that readers of other formats can link them again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preserved: Option<Preserved>,
     /// The new view, in order.
     pub items: Vec<Item>,
+}
+
+/// The segment of messages that a compaction kept verbatim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preserved {
+    /// The first message of the view before.
+    pub head: MessageId,
+    /// The last message that the summary stands for.
+    pub anchor: MessageId,
+    /// The last message kept.
+    pub tail: MessageId,
 }
 
 /// One message of a checkpoint.

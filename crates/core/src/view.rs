@@ -1,7 +1,7 @@
 //! The view: what a model would be sent now. It is the fold of the ledger, and nothing else.
 
 use crate::{Checkpoint, Edit, EditId, Item, Message, MessageId, Op, Origin, Overlay};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// One message of the view, and what edits show in place of its blocks.
@@ -283,10 +283,18 @@ fn position(entries: &[Entry], id: &MessageId) -> Option<usize> {
 /// Carries out an edit. What it names and the view lacks is passed over: the view may have been replaced since.
 fn apply(entries: &mut Vec<Entry>, edit: &Edit, origin: &Origin) {
     let in_part = edit.ops.iter().any(|op| !matches!(op, Op::Replace { .. }));
+    // Looking each message up from the end is quadratic when an edit replaces thousands of blocks.
+    const MANY: usize = 32;
+    let places: Option<HashMap<MessageId, usize>> = (!in_part && edit.ops.len() > MANY)
+        .then(|| entries.iter().enumerate().map(|(at, entry)| (entry.message.id.clone(), at)).collect());
     for op in &edit.ops {
         match op {
             Op::Replace { message, block, with } => {
-                if let Some(at) = position(entries, message) {
+                let at = match &places {
+                    Some(places) => places.get(message).copied(),
+                    None => position(entries, message),
+                };
+                if let Some(at) = at {
                     let overlay =
                         Overlay { edit: edit.id.clone(), block: *block, with: with.clone(), in_part };
                     entries[at].overlays.push(overlay);

@@ -21,6 +21,9 @@ const DATA_URL_LIMIT: usize = 256;
 
 const KEY: &str = "$blob";
 
+/// Blobs that are remembered to be whole. With more of them, some are read once more.
+const MAX_WHOLE: usize = 4096;
+
 /// The blobs of one home.
 #[derive(Clone, Debug)]
 pub struct Blobs {
@@ -66,6 +69,9 @@ impl Blobs {
         }
         let is_whole = self.get(hash).is_some();
         if is_whole {
+            if whole.len() >= MAX_WHOLE {
+                whole.clear();
+            }
             whole.insert(hash.to_owned());
         }
         is_whole

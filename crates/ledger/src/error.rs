@@ -25,6 +25,14 @@ pub enum LedgerError {
         /// The ledger.
         path: PathBuf,
     },
+    /// A file would be written outside of its folder.
+    #[error("{} is not inside {}; nothing was written", path.display(), root.display())]
+    Outside {
+        /// The file.
+        path: PathBuf,
+        /// The folder.
+        root: PathBuf,
+    },
     /// No session has this id.
     #[error("no session `{0}` here; `throughline sessions list` shows what there is")]
     NoSession(String),

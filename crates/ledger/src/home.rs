@@ -156,6 +156,29 @@ pub(crate) fn make_private_dir(dir: &Path) -> Result<(), LedgerError> {
 }
 
 /// Options for a file that only its owner may read.
+/// Writes a file below `root` that only the owner may read, making the folders on the way. The place is checked after links
+/// are resolved: nothing is written outside of `root`. A file that is there already is replaced as a whole, or not at all.
+pub fn write_private(root: &Path, relative: &str, bytes: &[u8]) -> Result<(), LedgerError> {
+    let path = root.join(relative);
+    let outside = || LedgerError::Outside { path: path.clone(), root: root.to_owned() };
+    let dir = path.parent().ok_or_else(outside)?;
+    let plain = Path::new(relative).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    if !plain {
+        return Err(outside());
+    }
+    make_private_dir(dir)?;
+    let real_root = root.canonicalize().map_err(LedgerError::io("find", root))?;
+    let real_dir = dir.canonicalize().map_err(LedgerError::io("find", dir))?;
+    if !real_dir.starts_with(&real_root) {
+        return Err(outside());
+    }
+    let mut file =
+        tempfile::NamedTempFile::new_in(&real_dir).map_err(LedgerError::io("create a file in", dir))?;
+    std::io::Write::write_all(&mut file, bytes).map_err(LedgerError::io("write", &path))?;
+    file.persist(&path).map_err(|error| LedgerError::io("write", &path)(error.error))?;
+    Ok(())
+}
+
 pub(crate) fn private_file() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
     #[cfg(unix)]

@@ -24,7 +24,7 @@ mod writer;
 
 pub use check::{Check, check};
 pub use error::{LedgerError, Problem, ProblemKind};
-pub use home::{Home, session_of};
+pub use home::{Home, session_of, write_private};
 pub use lines::{BackwardLines, Content, ForwardLines, Line, MAX_LINE};
 pub use list::{Listed, TAIL, list, newest_card};
 pub use reader::{Reader, read_record_at};

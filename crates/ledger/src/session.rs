@@ -266,6 +266,8 @@ pub fn checkpoint(now: Timestamp, strategy: &str, trigger: &str, items: Vec<Item
         trigger: trigger.to_owned(),
         tokens_before: None,
         tokens_after: None,
+        check: None,
+        preserved: None,
         items,
     }
 }

@@ -175,8 +175,10 @@ impl Writer {
         }
         self.write(&buffer)?;
         (self.card, self.card_at) = (card, card_at);
-        if self.policy == SyncPolicy::Always {
-            self.sync()?;
+        match self.policy {
+            SyncPolicy::Always => self.sync()?,
+            SyncPolicy::Turn if self.fresh_blobs.len() > MAX_FRESH_BLOBS => self.sync_blobs()?,
+            SyncPolicy::Turn | SyncPolicy::Never => {}
         }
         Ok(origins)
     }
@@ -199,13 +201,18 @@ impl Writer {
 
     /// Forces everything to disk: blobs first, then the lines that refer to them.
     pub fn sync(&mut self) -> Result<(), LedgerError> {
+        self.sync_blobs()?;
+        self.file.sync_data().map_err(LedgerError::io("sync", &self.path))
+    }
+
+    fn sync_blobs(&mut self) -> Result<(), LedgerError> {
         while let Some(path) = self.fresh_blobs.last() {
             let blob = File::open(path).map_err(LedgerError::io("open", path))?;
             blob.sync_data().map_err(LedgerError::io("sync", path))?;
             sync_dir(path.parent())?;
             self.fresh_blobs.pop();
         }
-        self.file.sync_data().map_err(LedgerError::io("sync", &self.path))
+        Ok(())
     }
 
     /// Writes one line. What could not be read back is refused here, before it is acknowledged.
@@ -266,6 +273,9 @@ impl Drop for Writer {
         let _ = self.file.unlock();
     }
 }
+
+/// Blobs that wait for the end of a turn. An import is one turn, however long.
+const MAX_FRESH_BLOBS: usize = 1024;
 
 /// A line longer than this has so many short strings that shorter ones become blobs, too.
 const LONG_LINE: usize = 8 << 20;

@@ -6,23 +6,22 @@ use crate::error::SearchError;
 use crate::snapshot::Snapshot;
 use std::path::Path;
 use std::sync::Arc;
+use tantivy::index::SegmentId;
+use tantivy::merge_policy::NoMergePolicy;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::{RAW_TOKENIZER_NAME, TextAnalyzer};
 use tantivy::{
-    DocSet, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TERMINATED, TantivyDocument, Term,
+    DocSet, IndexReader, IndexWriter, ReloadPolicy, SegmentMeta, TERMINATED, TantivyDocument, Term,
 };
-use throughline_core::Role;
+use throughline_core::{MessageId, Role};
 
 const TEXT: &str = "throughline_text";
 const STEPS: &str = "throughline_path";
 
 /// Memory that indexing may use, over all threads.
 const MEMORY: usize = 64 << 20;
-
-/// Only ids are stored: a hit reads one block of them.
-const STORE_BLOCK: usize = 1 << 10;
 
 /// The fields of a document.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +33,8 @@ pub(crate) struct Fields {
     pub(crate) session: Field,
     /// The ledger's relative path.
     pub(crate) path: Field,
-    /// The message's id.
-    pub(crate) id: Field,
+    /// Tells whether a ledger still has the message where it was, see [`check`].
+    pub(crate) check: Field,
     /// The folder and each one above it.
     pub(crate) project: Field,
     pub(crate) cwd: Field,
@@ -58,12 +57,12 @@ pub(crate) mod column {
     pub(crate) const SESSION: &str = "session";
     pub(crate) const PATH: &str = "path";
     pub(crate) const CWD: &str = "cwd";
-    pub(crate) const ROLE: &str = "role";
     pub(crate) const TOOL_NAME: &str = "tool_name";
     pub(crate) const AT: &str = "at";
     pub(crate) const PLACE: &str = "place";
     pub(crate) const OFFSET: &str = "offset";
     pub(crate) const END: &str = "end";
+    pub(crate) const CHECK: &str = "check";
 }
 
 fn schema() -> (Schema, Fields) {
@@ -81,10 +80,10 @@ fn schema() -> (Schema, Fields) {
         scaffold: schema.add_text_field("scaffold", text(TEXT)),
         session: schema.add_text_field(column::SESSION, STRING | FAST),
         path: schema.add_text_field(column::PATH, STRING | FAST),
-        id: schema.add_text_field("id", STORED),
+        check: schema.add_u64_field(column::CHECK, FAST),
         project: schema.add_text_field("project", STRING),
         cwd: schema.add_text_field(column::CWD, column_only.clone()),
-        role: schema.add_text_field(column::ROLE, STRING | FAST),
+        role: schema.add_text_field("role", STRING),
         tool: schema.add_text_field("tool", STRING),
         tool_name: schema.add_text_field(column::TOOL_NAME, column_only),
         file: schema.add_text_field("file", text(STEPS)),
@@ -98,13 +97,21 @@ fn schema() -> (Schema, Fields) {
 
 /// Names the place of a message: 40 bits of the session, 24 of the ordinal. Neighbours differ by one.
 pub(crate) fn place(session: &str, ordinal: u64) -> u64 {
-    let hash = session
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    let hash = fnv(session);
     (hash ^ (hash >> 31)) << ORDINAL_BITS | (ordinal & ((1 << ORDINAL_BITS) - 1))
 }
 
 const ORDINAL_BITS: u32 = 24;
+
+/// Stands for a message's id: the id itself is in the ledger.
+pub(crate) fn check(id: &MessageId) -> u64 {
+    fnv(id.as_str())
+}
+
+/// FNV-1a: short texts, and nobody gains by a collision.
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
 
 /// The role as the index names it.
 pub(crate) fn role_name(role: Role) -> &'static str {
@@ -115,13 +122,6 @@ pub(crate) fn role_name(role: Role) -> &'static str {
         Role::Developer => "developer",
         Role::Tool => "tool",
     }
-}
-
-/// The role that the index named.
-pub(crate) fn role_of(name: &str) -> Option<Role> {
-    [Role::User, Role::Assistant, Role::System, Role::Developer, Role::Tool]
-        .into_iter()
-        .find(|&role| role_name(role) == name)
 }
 
 /// How far a ledger is in the index.
@@ -154,8 +154,7 @@ impl Index {
         std::fs::create_dir_all(dir).map_err(SearchError::io("make", dir))?;
         let (schema, fields) = schema();
         let directory = tantivy::directory::MmapDirectory::open(dir).map_err(tantivy::TantivyError::from)?;
-        let settings = IndexSettings { docstore_blocksize: STORE_BLOCK, ..IndexSettings::default() };
-        let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
+        let index = tantivy::Index::builder().schema(schema).open_or_create(directory)?;
         index.tokenizers().register(TEXT, TextAnalyzer::from(TextTokenizer::default()));
         index.tokenizers().register(STEPS, TextAnalyzer::from(PathTokenizer));
         let reader: IndexReader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
@@ -166,6 +165,29 @@ impl Index {
     /// Takes writing upon itself; fails while another writer has it.
     pub(crate) fn writer(&self, threads: usize) -> Result<IndexWriter, SearchError> {
         Ok(self.index.writer_with_num_threads(threads, MEMORY)?)
+    }
+
+    /// Makes one segment of the small ones, as long as they hold no more than `messages` together: a query pays for
+    /// each segment. Needs the right to write.
+    pub(crate) fn merge_small(&mut self, messages: u64) -> Result<(), SearchError> {
+        let mut segments = self.index.searchable_segment_metas()?;
+        segments.sort_by_key(SegmentMeta::max_doc);
+        let mut held = 0;
+        let small = segments.iter().take_while(|segment| {
+            held += u64::from(segment.max_doc());
+            held <= messages
+        });
+        let small: Vec<SegmentId> = small.map(SegmentMeta::id).collect();
+        if small.len() < 2 {
+            return Ok(());
+        }
+        let mut writer = self.writer(1)?;
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        writer.merge(&small).wait()?;
+        // What this process still reads would stay on disk.
+        self.reload()?;
+        writer.garbage_collect_files().wait()?;
+        Ok(writer.wait_merging_threads()?)
     }
 
     /// Sees what was committed since, by this process or another.
@@ -195,7 +217,7 @@ impl Index {
         }
         out.add_text(f.session, doc.session.as_str());
         out.add_text(f.path, &doc.path);
-        out.add_text(f.id, doc.id.as_str());
+        out.add_u64(f.check, check(&doc.id));
         out.add_text(f.role, role_name(doc.role));
         if let Some(cwd) = &doc.cwd {
             out.add_text(f.cwd, cwd);

@@ -2,7 +2,7 @@
 //!
 //! - [`Search`] is the way in: it follows the ledgers by itself, so that a message is found by the very next search.
 //! - [`Query`] and [`Filters`] say what is looked for and where; [`Hit`] is a message that was found.
-//! - Inside: `analysis` turns text into terms (prose, code, paths, CJK), `find` asks the index for candidates, `pool`
+//! - Inside: `analysis` turns text into terms (prose, code, paths, CJK), `sweep` and `find` ask the index for candidates, `pool`
 //!   counts the query's terms in them and around them, `rank` scores, `snippet` shows why; `tail` does the same for
 //!   messages that no commit has taken in yet; `sync` and `store` keep the index.
 //!
@@ -22,6 +22,7 @@ mod markers;
 mod places;
 mod plan;
 mod pool;
+mod postings;
 mod query;
 mod rank;
 mod search;
@@ -29,6 +30,7 @@ mod snapshot;
 mod snippet;
 mod source;
 mod store;
+mod sweep;
 mod sync;
 mod tail;
 

@@ -3,6 +3,7 @@
 use crate::index::Fields;
 use crate::places::Places;
 use crate::plan::{Plan, Row};
+use crate::postings::{Cursor, Located};
 use crate::rank::{self, Counts, NEIGHBOURS, SAME_SITTING_MS};
 use crate::snapshot::Snapshot;
 use tantivy::fieldnorm::FieldNormReader;
@@ -45,11 +46,21 @@ pub(crate) struct Pool<'a> {
     phrases: Vec<f32>,
 }
 
+/// A document of one segment that is to join the pool.
+#[derive(Clone, Copy)]
+struct Member {
+    doc: DocId,
+    key: u64,
+    eligible: bool,
+}
+
 /// What of the index is looked at.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) fields: &'a Fields,
+    /// Where the plan's terms are.
+    pub(crate) located: &'a [Located],
     /// Whether scaffold counts.
     pub(crate) scaffold: bool,
     /// Whether neighbours of candidates may be hits themselves.
@@ -76,7 +87,7 @@ impl<'a> Pool<'a> {
         candidates: &[DocAddress],
     ) -> Result<(), TantivyError> {
         let segments = scope.snapshot.searcher.segment_readers();
-        let mut docs: Vec<Vec<(DocId, bool)>> = vec![Vec::new(); segments.len()];
+        let mut docs: Vec<Vec<Member>> = vec![Vec::new(); segments.len()];
         let mut far = self.missing_neighbours();
         for (ord, segment) in segments.iter().enumerate() {
             let keys = &scope.snapshot.columns[ord].place;
@@ -85,8 +96,8 @@ impl<'a> Pool<'a> {
                 if candidate.segment_ord as usize != ord {
                     continue;
                 }
-                docs[ord].push((candidate.doc_id, true));
                 let key = key_of(candidate.doc_id);
+                docs[ord].push(Member { doc: candidate.doc_id, key, eligible: true });
                 for (step, _) in NEIGHBOURS {
                     // The neighbour whose window this candidate stands in: nearly always the next document.
                     let wanted = key.wrapping_add_signed(step);
@@ -94,7 +105,11 @@ impl<'a> Pool<'a> {
                     match DocId::try_from(near) {
                         Ok(near) if near < segment.max_doc() && key_of(near) == wanted => {
                             if !segment.is_deleted(near) {
-                                docs[ord].push((near, scope.neighbours_eligible));
+                                docs[ord].push(Member {
+                                    doc: near,
+                                    key: wanted,
+                                    eligible: scope.neighbours_eligible,
+                                });
                             }
                         }
                         Ok(_) | Err(_) if rank < FAR_NEIGHBOURS => far.push(wanted),
@@ -107,13 +122,14 @@ impl<'a> Pool<'a> {
         far.dedup();
         for wanted in far {
             if let Some(found) = find_place(scope, wanted)? {
-                docs[found.segment_ord as usize].push((found.doc_id, scope.neighbours_eligible));
+                let eligible = scope.neighbours_eligible;
+                docs[found.segment_ord as usize].push(Member { doc: found.doc_id, key: wanted, eligible });
             }
         }
         for (ord, mut docs) in docs.into_iter().enumerate() {
             // A message that is candidate and neighbour is eligible as a candidate.
-            docs.sort_unstable_by_key(|&(doc, eligible)| (doc, !eligible));
-            docs.dedup_by_key(|(doc, _)| *doc);
+            docs.sort_unstable_by_key(|member| (member.doc, !member.eligible));
+            docs.dedup_by_key(|member| member.doc);
             self.count(scope, ord as SegmentOrdinal, &docs)?;
         }
         Ok(())
@@ -130,21 +146,16 @@ impl<'a> Pool<'a> {
     }
 
     /// Counts the plan's terms in documents of one segment, given in order.
-    fn count(
-        &mut self,
-        scope: Scope<'_>,
-        ord: SegmentOrdinal,
-        docs: &[(DocId, bool)],
-    ) -> Result<(), TantivyError> {
+    fn count(&mut self, scope: Scope<'_>, ord: SegmentOrdinal, docs: &[Member]) -> Result<(), TantivyError> {
         if docs.is_empty() {
             return Ok(());
         }
         let segment = scope.snapshot.searcher.segment_reader(ord);
         let columns = &scope.snapshot.columns[ord as usize];
-        for &(doc, eligible) in docs {
+        for &Member { doc, key, eligible } in docs {
             self.entries.push(Entry {
                 place: Place::Index(DocAddress::new(ord, doc)),
-                key: columns.place.first(doc).unwrap_or(0),
+                key,
                 at: columns.at.first(doc),
                 length: columns.lengths.fieldnorm(doc) as f32,
                 eligible,
@@ -161,14 +172,15 @@ impl<'a> Pool<'a> {
         for (field, share) in fields {
             let inverted = segment.inverted_index(field)?;
             for (n, term) in self.plan.terms.iter().enumerate() {
-                let term = Term::from_field_text(field, term);
-                let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::WithFreqs)? else {
-                    continue;
+                let info = if field == scope.fields.body {
+                    scope.located[n].get(ord as usize).cloned().flatten()
+                } else {
+                    inverted.get_term_info(&Term::from_field_text(field, term))?
                 };
-                for (row, &(doc, _)) in docs.iter().enumerate() {
-                    if seek(&mut postings, doc) {
-                        self.terms[first + row * width + n] += share * postings.term_freq() as f32;
-                    }
+                let Some(info) = info else { continue };
+                let mut cursor = Cursor::open(&inverted, &info)?;
+                for (row, member) in docs.iter().enumerate() {
+                    self.terms[first + row * width + n] += share * cursor.count(member.doc) as f32;
                 }
             }
             for (n, phrase) in self.plan.phrases.iter().enumerate() {
@@ -182,7 +194,7 @@ impl<'a> Pool<'a> {
                     continue;
                 };
                 for row in rows_with_all {
-                    let count = finder.count(docs[row].0);
+                    let count = finder.count(docs[row].doc);
                     self.phrases[first_phrase + row * rows + n] += share * count as f32;
                 }
             }

@@ -38,10 +38,44 @@ fn dampened(count: f32, dampening: f32) -> f32 {
     if count > 0.0 { count * (SATURATION + 1.0) / (count + dampening) } else { 0.0 }
 }
 
+/// How much the length of a message takes away from what its words count.
+pub(crate) fn dampening(length: f32, average: f32) -> f32 {
+    SATURATION * (1.0 - LENGTH + LENGTH * (length / average).min(LONGEST))
+}
+
+/// What a term counts in a message by itself, in the units of [`score`] without the place.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Worth {
+    /// As a word.
+    pub(crate) word: f32,
+    /// As a whole compound.
+    pub(crate) whole: f32,
+}
+
+impl Worth {
+    /// In a message that has the term `count` times, once or more; never 0.
+    pub(crate) fn of(self, count: f32, dampening: f32) -> f32 {
+        let mut worth = self.word * dampened(count, dampening);
+        if self.whole > 0.0 {
+            worth += self.whole * dampened(count, SATURATION);
+        }
+        worth.max(f32::MIN_POSITIVE)
+    }
+
+    /// The most it can be.
+    pub(crate) fn most(self) -> f32 {
+        (self.word + self.whole) * (SATURATION + 1.0)
+    }
+
+    /// The least it can be in a message that has the term.
+    pub(crate) fn least(self) -> f32 {
+        self.of(1.0, dampening(LONGEST, 1.0))
+    }
+}
+
 /// The score of a message among its neighbours, each with its share.
 pub(crate) fn score(plan: &Plan, own: Counts<'_>, neighbours: &[(f32, &[f32])]) -> f32 {
-    let relative = (own.length / plan.average_length).min(LONGEST);
-    let dampening = SATURATION * (1.0 - LENGTH + LENGTH * relative);
+    let dampening = dampening(own.length, plan.average_length);
     let saturate = |count: f32| dampened(count, dampening);
     // A path in a long listing is that path none the less.
     let at_any_length = |count: f32| dampened(count, SATURATION);

@@ -1,13 +1,12 @@
 use crate::analysis::Stemmer;
 use crate::engine;
 use crate::error::SearchError;
-use crate::hit::{self, Hit, Ledgers};
+use crate::hit::{Hit, Ledgers};
 use crate::index::{Index, Watermark};
 use crate::markers::Marker;
-use crate::plan::Plan;
 use crate::pool::Place;
 use crate::query::Query;
-use crate::snippet::snippet;
+use crate::snippet::{Snippet, Sought, snippet};
 use crate::source::Source;
 use crate::store::{Stamp, Store};
 use crate::sync::{self, Job, Progress};
@@ -140,6 +139,7 @@ impl Search {
     /// The messages that fit best, best first. No query is an error; an empty one finds nothing.
     pub fn query(&mut self, query: &Query) -> Result<Vec<Hit>, SearchError> {
         self.refresh()?;
+
         if self.open.is_none() {
             self.sync(&mut |_| {})?;
         }
@@ -169,26 +169,21 @@ impl Search {
         let mut hits = Vec::with_capacity(ranking.ranked.len());
         let mut gone = 0;
         let mut ledgers = Ledgers::of(&self.home);
+        let sought = Sought::of(&ranking.plan);
         for (score, place) in ranking.ranked {
-            let (mut hit, words) = match place {
+            let found = match place {
                 Place::Tail(n) => {
                     let doc = &self.tail.docs[n];
-                    (Hit::of(doc), Some(doc.words.clone()))
+                    Some((Hit::of(doc), doc.words.clone()))
                 }
-                Place::Index(address) => match hit::stored(&open.index, &snapshot, address)? {
-                    Some(hit) => {
-                        let words = ledgers.words(&hit)?;
-                        (hit, words)
-                    }
-                    None => continue,
-                },
+                Place::Index(address) => ledgers.hit(&snapshot, address)?,
             };
-            let Some(words) = words else {
+            let Some((mut hit, words)) = found else {
                 gone += 1;
                 continue;
             };
             hit.score = score;
-            hit.snippet = best_snippet(&words, &ranking.plan, query.scaffold, &mut self.stemmer);
+            hit.snippet = best_snippet(&words, &sought, query.scaffold, &mut self.stemmer);
             hits.push(hit);
         }
         if gone > 0 {
@@ -299,13 +294,13 @@ impl Search {
 
 fn best_snippet(
     words: &crate::doc::Words,
-    plan: &Plan,
+    sought: &Sought<'_>,
     scaffold: bool,
     stemmer: &mut Stemmer,
-) -> crate::snippet::Snippet {
-    let body = snippet(&words.body, plan, stemmer);
+) -> Snippet {
+    let body = snippet(&words.body, sought, stemmer);
     if scaffold && body.ranges.is_empty() && !words.scaffold.is_empty() {
-        return snippet(&words.scaffold, plan, stemmer);
+        return snippet(&words.scaffold, sought, stemmer);
     }
     body
 }

@@ -1,9 +1,10 @@
 //! The index as it stood at one moment, with its columns open.
 
 use crate::index::{Fields, column};
+use std::sync::Arc;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::{DocId, Searcher, SegmentReader, TantivyError};
+use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyError};
 
 /// A searcher and the columns of its segments, opened once for all queries.
 pub(crate) struct Snapshot {
@@ -16,15 +17,17 @@ pub(crate) struct Snapshot {
 
 /// The columns of one segment.
 pub(crate) struct Columns {
+    /// Terms of the bodies and where they occur.
+    pub(crate) body: Arc<InvertedIndexReader>,
     pub(crate) place: Column<u64>,
     pub(crate) at: Column<i64>,
     pub(crate) offset: Column<u64>,
     pub(crate) end: Column<u64>,
+    pub(crate) check: Column<u64>,
     pub(crate) lengths: FieldNormReader,
     pub(crate) session: Texts,
     pub(crate) path: Texts,
     pub(crate) cwd: Texts,
-    pub(crate) role: Texts,
     pub(crate) tool: Texts,
 }
 
@@ -47,8 +50,9 @@ impl Snapshot {
         let mut columns = Vec::with_capacity(searcher.segment_readers().len());
         let mut tokens = 0;
         for segment in searcher.segment_readers() {
-            columns.push(Columns::open(segment, fields)?);
-            tokens += segment.inverted_index(fields.body)?.total_num_tokens();
+            let opened = Columns::open(segment, fields)?;
+            tokens += opened.body.total_num_tokens();
+            columns.push(opened);
         }
         Ok(Self { searcher, columns, tokens })
     }
@@ -59,15 +63,16 @@ impl Columns {
         let columns = segment.fast_fields();
         let texts = |name: &str| columns.str(name).map(Texts);
         Ok(Self {
+            body: segment.inverted_index(fields.body)?,
             place: columns.u64(column::PLACE)?,
             at: columns.i64(column::AT)?,
             offset: columns.u64(column::OFFSET)?,
             end: columns.u64(column::END)?,
+            check: columns.u64(column::CHECK)?,
             lengths: segment.get_fieldnorms_reader(fields.body)?,
             session: texts(column::SESSION)?,
             path: texts(column::PATH)?,
             cwd: texts(column::CWD)?,
-            role: texts(column::ROLE)?,
             tool: texts(column::TOOL_NAME)?,
         })
     }

@@ -3,7 +3,6 @@
 use crate::analysis::{Initials, Kind, Lexer, Stemmer};
 use crate::plan::{Feature, Plan};
 use serde::Serialize;
-use std::collections::HashMap;
 
 /// A part of a message, with what was looked for marked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -30,51 +29,58 @@ struct Match {
     value: f32,
 }
 
-/// The snippet of a text for a plan.
-pub(crate) fn snippet(text: &str, plan: &Plan, stemmer: &mut Stemmer) -> Snippet {
-    let matches = matches(text, plan, stemmer);
+/// What snippets show: the terms of a plan and what each is worth. Made once for all hits of a query.
+pub(crate) struct Sought<'a> {
+    terms: Vec<(&'a str, f32)>,
+    initials: Initials,
+    best: f32,
+}
+
+impl<'a> Sought<'a> {
+    /// What is looked for in a plan.
+    pub(crate) fn of(plan: &'a Plan) -> Self {
+        let mut values = vec![0.0_f32; plan.terms.len()];
+        let mut note = |term: usize, value: f32| values[term] = values[term].max(value);
+        for feature in &plan.features {
+            match feature {
+                Feature::Word { term, value } => note(*term, *value),
+                Feature::Compound { whole: Some(term), phrase: _, value } => note(*term, *value),
+                // The parts of a compound that has a whole are words of the query already.
+                Feature::Compound { whole: None, phrase: Some(phrase), value } => {
+                    plan.phrases[*phrase].iter().for_each(|&(_, term)| note(term, value * 0.5));
+                }
+                Feature::Compound { whole: None, phrase: None, .. } | Feature::Bonus { .. } => {}
+            }
+        }
+        let terms = plan.terms.iter().map(String::as_str).zip(values.iter().copied());
+        let terms: Vec<(&str, f32)> = terms.filter(|(_, value)| *value > 0.0).collect();
+        let initials = Initials::of(terms.iter().map(|(term, _)| *term));
+        Self { terms, initials, best: values.into_iter().fold(0.0, f32::max) }
+    }
+}
+
+/// The snippet of a text.
+pub(crate) fn snippet(text: &str, sought: &Sought<'_>, stemmer: &mut Stemmer) -> Snippet {
+    let matches = matches(text, sought, stemmer);
     let from = best_start(&matches);
     cut(text, from, &matches)
 }
 
-fn matches(text: &str, plan: &Plan, stemmer: &mut Stemmer) -> Vec<Match> {
-    let mut values: HashMap<&str, (usize, f32)> = HashMap::new();
-    let mut note = |term: usize, value: f32| {
-        let known = values.entry(plan.terms[term].as_str()).or_insert((term, 0.0));
-        known.1 = known.1.max(value);
-    };
-    for feature in &plan.features {
-        match feature {
-            Feature::Word { term, value } => note(*term, *value),
-            Feature::Compound { whole, phrase, value } => {
-                if let Some(term) = whole {
-                    note(*term, *value);
-                }
-                // The parts of a compound are words of the query already.
-                if let (None, Some(phrase)) = (whole, phrase) {
-                    plan.phrases[*phrase].iter().for_each(|&(_, term)| note(term, value * 0.5));
-                }
-            }
-            Feature::Bonus { .. } => {}
-        }
-    }
+fn matches(text: &str, sought: &Sought<'_>, stemmer: &mut Stemmer) -> Vec<Match> {
     let mut found: Vec<Match> = Vec::new();
-    let mut lexer = Lexer::looking_for(text, stemmer, Initials::of(values.keys().copied()));
-    let best = values.values().map(|(_, value)| *value).fold(0.0, f32::max);
+    let mut lexer = Lexer::looking_for(text, stemmer, &sought.initials);
     let mut until = usize::MAX;
     while lexer.next_chunk() {
-        for token in lexer.tokens() {
-            if token.kind == Kind::Mark {
+        for token in lexer.tokens().iter().filter(|token| token.kind != Kind::Mark) {
+            let text = lexer.text(token);
+            let Some(term) = sought.terms.iter().position(|(term, _)| *term == text) else { continue };
+            let value = sought.terms[term].1;
+            if value == sought.best {
+                until = until.min(token.to + LOOK_ON);
+            } else if found.len() >= MAX_MATCHES {
                 continue;
             }
-            if let Some(&(term, value)) = values.get(lexer.text(token)) {
-                if value == best {
-                    until = until.min(token.to + LOOK_ON);
-                } else if found.len() >= MAX_MATCHES {
-                    continue;
-                }
-                found.push(Match { from: token.from, to: token.to, term, value });
-            }
+            found.push(Match { from: token.from, to: token.to, term, value });
         }
         if lexer.at() > until {
             break;
@@ -87,8 +93,9 @@ fn matches(text: &str, plan: &Plan, stemmer: &mut Stemmer) -> Vec<Match> {
 /// Where the window begins that shows the most.
 fn best_start(matches: &[Match]) -> usize {
     let mut best = (0.0, 0);
+    let mut seen: Vec<usize> = Vec::new();
     for (n, first) in matches.iter().enumerate() {
-        let mut seen: Vec<usize> = Vec::new();
+        seen.clear();
         let mut value = 0.0;
         for m in matches[n..].iter().take_while(|m| m.to <= first.from + LENGTH - LEAD) {
             // The same word again adds little.
@@ -125,7 +132,12 @@ fn cut(text: &str, first_match: usize, matches: &[Match]) -> Snippet {
     }
     let shift = out.text.len();
     // One byte for one byte, so that ranges stay true.
-    out.text.extend(text[from..to].chars().map(|c| if c.is_ascii_control() { ' ' } else { c }));
+    for (n, piece) in text[from..to].split(|c: char| c.is_ascii_control()).enumerate() {
+        if n > 0 {
+            out.text.push(' ');
+        }
+        out.text.push_str(piece);
+    }
     let kept = out.text.trim_end().len();
     out.text.truncate(kept);
     for m in matches.iter().filter(|m| m.from >= from && m.to <= to) {
@@ -152,7 +164,7 @@ mod tests {
         let stemmer = &mut Stemmer::default();
         let parsed = Parsed::new(query, stemmer);
         let statistics = Statistics { documents: 10, tokens: 100, frequency: &mut |_| 1 };
-        snippet(text, &Plan::new(&parsed, statistics), stemmer)
+        snippet(text, &Sought::of(&Plan::new(&parsed, statistics)), stemmer)
     }
 
     fn marked(snippet: &Snippet) -> Vec<&str> {
@@ -179,7 +191,36 @@ mod tests {
         assert_eq!(marked(&of("我们修复了数据库连接的问题", "数据库连接")), ["数据库连接"]);
     }
 
+    /// All matches, by reading every chunk.
+    fn matches_of_all(text: &str, sought: &Sought<'_>, stemmer: &mut Stemmer) -> Vec<(usize, usize, usize)> {
+        let mut found = Vec::new();
+        let mut lexer = Lexer::new(text, stemmer);
+        while lexer.next_chunk() {
+            for token in lexer.tokens().iter().filter(|token| token.kind != Kind::Mark) {
+                let term = sought.terms.iter().position(|(term, _)| *term == lexer.text(token));
+                found.extend(term.map(|term| (token.from, token.to, term)));
+            }
+        }
+        found.sort();
+        found
+    }
+
     proptest! {
+        #[test]
+        fn what_is_passed_over_holds_nothing_that_is_looked_for(
+            text in "((run|Ran|dying|café|parse|Config|HTTP|x|v2|don't|数据|went|e3aaeba09c|[a-zA-Z0-9])[ _./:,(é'-]{0,2}){0,60}",
+            query in "((run|parse|config|parseConfig|die|go|x|v2|http|数据|e3aaeba|[a-z]{1,3})[ _./]){1,4}",
+        ) {
+            let stemmer = &mut Stemmer::default();
+            let parsed = Parsed::new(&query, stemmer);
+            let plan = Plan::new(&parsed, Statistics { documents: 10, tokens: 100, frequency: &mut |_| 1 });
+            let sought = Sought::of(&plan);
+            let mut found: Vec<(usize, usize, usize)> =
+                matches(&text, &sought, stemmer).iter().map(|m| (m.from, m.to, m.term)).collect();
+            found.sort();
+            prop_assert_eq!(found, matches_of_all(&text, &sought, stemmer));
+        }
+
         #[test]
         fn ranges_are_always_whole_characters(text in "[\\PC\\n数é]{0,400}", query in "[\\PC数é]{0,20}") {
             let snippet = of(&text, &query);

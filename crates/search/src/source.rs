@@ -86,7 +86,7 @@ fn first_record(home: &Home, path: &Path) -> Result<Option<Record>, SearchError>
 }
 
 /// Some wires put tool results into user messages. Who looks for what the user said does not mean those.
-fn speaker(message: &Message) -> Role {
+pub(crate) fn speaker(message: &Message) -> Role {
     let only_results = !message.blocks.is_empty()
         && message.blocks.iter().all(|block| matches!(block.body, Body::ToolResult(_)));
     if only_results { Role::Tool } else { message.role }

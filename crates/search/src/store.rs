@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use throughline_ledger::Home;
 
 /// Changes with the schema or the analysis: an index of another version is made anew.
-const VERSION: &str = "v1";
+const VERSION: &str = "v2";
 
 /// Where indexes are kept.
 #[derive(Clone, Debug)]

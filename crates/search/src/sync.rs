@@ -33,6 +33,9 @@ const COMMIT_EVERY: u64 = 500_000;
 /// From so many bytes on, all threads are worth their start.
 const MANY_BYTES: u64 = 8 << 20;
 const MAX_THREADS: usize = 4;
+/// Messages that are merged into one segment for each one taken in: what merging costs stays a part of what indexing
+/// costs.
+const MERGE_PER_MESSAGE: u64 = 2;
 
 /// One ledger to read.
 pub(crate) struct Job {
@@ -108,6 +111,7 @@ pub(crate) fn run(
         writer.commit()?;
         // A process that ends would cut merges short, and segments would pile up.
         writer.wait_merging_threads()?;
+        index.merge_small(at.messages * MERGE_PER_MESSAGE)?;
     }
     index.reload()?;
     Ok(reached)

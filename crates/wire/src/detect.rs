@@ -51,7 +51,7 @@ impl Request {
     }
 }
 
-fn from_messages(messages: &[Value]) -> Option<Wire> {
+pub(crate) fn from_messages(messages: &[Value]) -> Option<Wire> {
     messages.iter().find_map(|message| match message.get("role").and_then(Value::as_str) {
         Some("tool" | "developer" | "function") => Some(Wire::Chat),
         _ if message.get("tool_calls").is_some() => Some(Wire::Chat),

@@ -2,6 +2,7 @@
 //! Completions. No I/O.
 //!
 //! - [`Request`], [`Response`]: bodies. Decoding and encoding gives the same JSON, key order included.
+//! - [`splice`]: a request as bytes, of which only what changes is decoded and written again.
 //! - [`sse`], [`stream`]: an answer as a stream of events, read at any chunking and written again.
 //! - [`decode_message`], [`encode_messages`]: the conversation alone; [`anthropic::decode_content`] and
 //!   [`responses::decode_item`] for importers of transcripts.
@@ -47,6 +48,7 @@ mod response;
 pub mod responses;
 mod run;
 mod slot;
+pub mod splice;
 pub mod sse;
 mod stop;
 pub mod stream;

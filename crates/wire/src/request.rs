@@ -103,7 +103,8 @@ impl Request {
     }
 }
 
-fn key(wire: Wire) -> &'static str {
+/// The key that holds the conversation.
+pub(crate) fn key(wire: Wire) -> &'static str {
     match wire {
         Wire::Anthropic | Wire::Chat => "messages",
         Wire::Responses => "input",

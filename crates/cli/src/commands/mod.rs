@@ -1,5 +1,40 @@
 //! One file per command.
 
+pub(crate) mod compact;
+mod given;
+pub(crate) mod prepare;
+pub(crate) mod replay;
 pub(crate) mod sessions;
 pub(crate) mod start;
 pub(crate) mod tokens;
+
+use clap::ValueEnum;
+use throughline_core::Wire;
+use throughline_core::profile::Profile;
+
+/// A profile, by its name.
+pub(crate) fn profile(name: &str) -> Result<Profile, String> {
+    Profile::named(name)
+        .ok_or_else(|| format!("there is no such profile; take one of {}", Profile::NAMES.join(", ")))
+}
+
+/// A provider format.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum WireArg {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    Responses,
+    /// OpenAI Chat Completions.
+    Chat,
+}
+
+impl From<WireArg> for Wire {
+    fn from(wire: WireArg) -> Self {
+        match wire {
+            WireArg::Anthropic => Self::Anthropic,
+            WireArg::Responses => Self::Responses,
+            WireArg::Chat => Self::Chat,
+        }
+    }
+}

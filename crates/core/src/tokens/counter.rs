@@ -185,7 +185,7 @@ impl Counter {
 
 /// Where the current turn begins: at the newest words of the user that follow a finished answer. Words put in
 /// between tool calls do not begin a turn.
-fn turn_start<M: Borrow<Message>>(messages: &[M]) -> usize {
+pub(crate) fn turn_start<M: Borrow<Message>>(messages: &[M]) -> usize {
     let mut start = 0;
     let mut words = None;
     for (at, message) in messages.iter().enumerate().rev().map(|(at, message)| (at, message.borrow())) {

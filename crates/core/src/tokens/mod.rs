@@ -33,6 +33,7 @@ pub use breakdown::{Breakdown, ViewCount};
 pub use calibration::{Calibration, Overheads, Seal};
 pub use correction::{Correction, Corrections};
 pub use counter::Counter;
+pub(crate) use counter::turn_start;
 pub use features::{FEATURES, Features};
 pub use image::{ImageRule, Size, document_tokens};
 pub use profile::{Arguments, Profile, ReasoningRule};

@@ -63,6 +63,8 @@ fn a_checkpoint_can_be_undone_and_later_words_stay() {
         trigger: String::new(),
         tokens_before: None,
         tokens_after: None,
+        check: None,
+        preserved: None,
         items: vec![kept.to_item()],
     };
     view.replace(&checkpoint, vec![kept]);

@@ -3,6 +3,7 @@
 use super::codex::CodexImporter;
 use super::outcome::{ForkRef, Importer, Lane};
 use super::peek::Keys;
+use super::scratch::Scratch;
 use super::source::{self, Format};
 use super::target::Others;
 use super::{peek, pump};
@@ -25,12 +26,12 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    /// The place in the parent's ledger.
-    pub(super) fn point(&self, home: &Home, fork: &ForkRef) -> Result<ForkPoint, LedgerError> {
+    /// The place in the parent's ledger. Only the first answer counts.
+    pub(super) fn point(&mut self, home: &Home, fork: &ForkRef) -> Result<ForkPoint, LedgerError> {
         Ok(ForkPoint {
             session: fork.session.clone(),
             path: home.relative(&self.ledger),
-            offset: peek::end_of(&self.ledger, self.made.clone())?,
+            offset: peek::end_of(&self.ledger, std::mem::take(&mut self.made))?,
             message: self.importer.tip(),
         })
     }
@@ -39,35 +40,37 @@ impl Parent {
 /// Rebuilds what the importer knew of the parent; `None` where its ledger or its file is not there.
 pub(super) fn parent(
     fork: &ForkRef,
+    scratch: &Scratch,
     ledger_of: impl Fn(&SessionId) -> Option<PathBuf>,
 ) -> Result<Option<Parent>, LedgerError> {
-    find(fork, &ledger_of, DEPTH)
+    Search { scratch, ledger_of: &ledger_of }.find(fork, DEPTH)
 }
 
-fn find(
-    fork: &ForkRef,
-    ledger_of: &dyn Fn(&SessionId) -> Option<PathBuf>,
-    depth: usize,
-) -> Result<Option<Parent>, LedgerError> {
-    let (Some(ledger), Some(depth)) = (ledger_of(&fork.session), depth.checked_sub(1)) else {
-        return Ok(None);
-    };
-    let Some(watermark) = peek::card(&ledger)?.and_then(|card| card.watermark) else { return Ok(None) };
-    let file = PathBuf::from(&watermark.path);
-    if !file.is_file() || source::detect(&file)? != Some(Format::Codex) {
-        return Ok(None);
-    }
-    let options = source::codex_options(&file);
-    let (mut importer, mut others) = match fork_of(&file)? {
-        None => (CodexImporter::new(options), Others::new()),
-        Some(grand) => match find(&grand, ledger_of, depth)? {
+struct Search<'a> {
+    scratch: &'a Scratch,
+    ledger_of: &'a dyn Fn(&SessionId) -> Option<PathBuf>,
+}
+
+impl Search<'_> {
+    fn find(&self, fork: &ForkRef, depth: usize) -> Result<Option<Parent>, LedgerError> {
+        let (Some(ledger), Some(depth)) = ((self.ledger_of)(&fork.session), depth.checked_sub(1)) else {
+            return Ok(None);
+        };
+        let Some(watermark) = peek::card(&ledger)?.and_then(|card| card.watermark) else { return Ok(None) };
+        let file = PathBuf::from(&watermark.path);
+        if !file.is_file() || source::detect(&file)? != Some(Format::Codex) {
+            return Ok(None);
+        }
+        let options = source::codex_options(&file);
+        let grand = fork_of(&file)?.map(|grand| self.find(&grand, depth)).transpose()?.flatten();
+        let (mut importer, mut others) = match grand {
             Some(parent) => (parent.importer.forked(options), parent.others),
-            None => (CodexImporter::new(options), Others::new()),
-        },
-    };
-    let made = pump::replay(&mut importer, &file, fork.before_ordinal, watermark.offset)?;
-    others.insert(fork.session.clone(), peek::offsets(&ledger)?);
-    Ok(Some(Parent { importer, ledger, made, others }))
+            None => (CodexImporter::remembering_in(options, self.scratch), Others::new()),
+        };
+        let made = pump::replay(&mut importer, &file, fork.before_ordinal, watermark.offset)?;
+        others.insert(fork.session.clone(), peek::offsets(&ledger, self.scratch)?);
+        Ok(Some(Parent { importer, ledger, made, others }))
+    }
 }
 
 /// The parent that a rollout itself names.

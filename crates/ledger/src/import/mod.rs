@@ -1,12 +1,14 @@
 //! Import of the sessions that people already have from Claude Code and Codex (B10).
 //!
-//! Two state machines, [`ClaudeImporter`] and [`CodexImporter`], turn lines into records and do no I/O. [`import`] feeds
-//! them files and writes what they make to ledgers; [`discover`] finds the files. Transcripts are only ever read.
+//! Two state machines, [`ClaudeImporter`] and [`CodexImporter`], turn lines into records. [`import`] feeds them files,
+//! gives them room for what they must remember, and writes what they make to ledgers; [`discover`] finds the files.
+//! Transcripts are only ever read.
 //!
 //! - **Once.** A message is in its ledger once, however often and in however many pieces its file is imported, and
 //!   whatever cut an import off.
 //! - **All.** What can't be read is reported and its text kept; what is left out is counted, with the reason.
-//! - **In constant memory.** One line, one batch, and some bytes per message; never what was said.
+//! - **In constant memory.** One line, a few batches, and what is recent; what must be remembered of older messages
+//!   lies in scratch files. Never what was said.
 
 mod claude;
 mod codex;
@@ -15,11 +17,14 @@ mod fork;
 mod lanes;
 mod lenient;
 mod mend;
+mod node;
 mod outcome;
 mod peek;
 mod pump;
+mod read;
 mod report;
 mod run;
+mod scratch;
 mod session;
 mod shadow;
 mod source;
@@ -30,6 +35,7 @@ pub use claude::{ClaudeImporter, Options as ClaudeOptions};
 pub use codex::{CodexImporter, Options as CodexOptions};
 pub use discover::{Discovery, PassedOver, Places, discover, discover_in};
 pub use outcome::{Facts, ForkRef, Importer, Lane, LineOutcome, Output};
+pub use read::read;
 pub use report::{BadLine, FileReport, ImportReport, Outcome, Progress};
 pub use run::import;
 pub use source::Format;

@@ -1,19 +1,62 @@
 //! What a ledger holds already, read without its payloads.
 
 use super::lenient::{Number, Text};
+use super::scratch::{Scratch, Table};
 use super::shadow::key;
 use crate::LedgerError;
 use crate::lines::{BackwardLines, Content, ForwardLines, open_at};
 use serde::Deserialize;
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use throughline_core::{Card, Meta, Record, Watermark};
 
 /// Records by key, each with how often it is there.
-pub(super) type Keys = HashMap<u128, u32>;
-/// Messages by id key: where their line begins.
-pub(super) type Offsets = HashMap<u128, u64>;
+#[derive(Default)]
+pub(super) struct Keys {
+    counts: Table,
+    /// All of them.
+    left: u64,
+}
+
+impl Keys {
+    pub(super) fn new(scratch: &Scratch) -> Self {
+        Self { counts: Table::new(scratch), left: 0 }
+    }
+
+    pub(super) fn add(&mut self, key: u128) {
+        self.counts.put(key, self.counts.get(key).unwrap_or(0) + 1);
+        self.left += 1;
+    }
+
+    /// Takes one out; whether there was one.
+    pub(super) fn take(&mut self, key: u128) -> bool {
+        let there = self.counts.get(key).filter(|n| *n > 0);
+        if let Some(n) = there {
+            self.counts.put(key, n - 1);
+            self.left -= 1;
+        }
+        there.is_some()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+}
+
+/// Messages by id: where their line begins.
+#[derive(Default)]
+pub(super) struct Offsets(Table);
+
+impl Offsets {
+    pub(super) fn put(&mut self, id: &str, offset: u64) {
+        self.0.put(key(id), offset);
+    }
+
+    pub(super) fn get(&self, id: &str) -> Result<Option<u64>, LedgerError> {
+        let found = self.0.get(key(id));
+        self.0.check().map(|()| found)
+    }
+}
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -139,11 +182,11 @@ pub(super) fn is_torn(path: &Path) -> Result<bool, LedgerError> {
 }
 
 /// All records of a ledger.
-pub(super) fn keys(path: &Path) -> Result<Keys, LedgerError> {
-    let mut keys = Keys::new();
+pub(super) fn keys(path: &Path, scratch: &Scratch) -> Result<Keys, LedgerError> {
+    let mut keys = Keys::new(scratch);
     each_line(path, |_, line| {
         if let Some(key) = peek(line).and_then(|p| p.key()) {
-            *keys.entry(key).or_default() += 1;
+            keys.add(key);
         }
         true
     })?;
@@ -152,7 +195,7 @@ pub(super) fn keys(path: &Path) -> Result<Keys, LedgerError> {
 
 /// The records that were written after the ledger first said that `watermark` was reached: those of a batch that a
 /// crash cut off, or of another client.
-pub(super) fn keys_after(path: &Path, watermark: &Watermark) -> Result<Keys, LedgerError> {
+pub(super) fn keys_after(path: &Path, watermark: &Watermark, scratch: &Scratch) -> Result<Keys, LedgerError> {
     let file = File::open(path).map_err(LedgerError::io("open", path))?;
     let end = file.metadata().map_err(LedgerError::io("look at", path))?.len();
     let mut lines = BackwardLines::new(&file, path, end);
@@ -169,23 +212,21 @@ pub(super) fn keys_after(path: &Path, watermark: &Watermark) -> Result<Keys, Led
             None => {}
         }
     }
-    let mut keys = Keys::new();
-    for key in &found[..settled] {
-        *keys.entry(*key).or_default() += 1;
-    }
+    let mut keys = Keys::new(scratch);
+    found[..settled].iter().for_each(|key| keys.add(*key));
     Ok(keys)
 }
 
 /// Where the messages of a ledger are.
-pub(super) fn offsets(path: &Path) -> Result<Offsets, LedgerError> {
-    let mut offsets = Offsets::new();
+pub(super) fn offsets(path: &Path, scratch: &Scratch) -> Result<Offsets, LedgerError> {
+    let mut offsets = Offsets(Table::new(scratch));
     each_line(path, |offset, line| {
         if let Some(peek) = peek(line) {
             if peek.kind.get() == Some("message") {
-                offsets.insert(key(peek.id.or_empty()), offset);
+                offsets.put(peek.id.or_empty(), offset);
             }
             for new in peek.items.iter().flatten().filter_map(|item| item.new.as_ref()) {
-                offsets.insert(key(new.id.or_empty()), offset);
+                offsets.put(new.id.or_empty(), offset);
             }
         }
         true
@@ -198,17 +239,13 @@ pub(super) fn end_of(path: &Path, mut records: Keys) -> Result<u64, LedgerError>
     let mut end = 0;
     each_line(path, |offset, line| {
         if let Some(key) = peek(line).and_then(|p| p.key())
-            && let Some(left) = records.get_mut(&key)
+            && records.take(key)
         {
-            *left -= 1;
-            if *left == 0 {
-                records.remove(&key);
-            }
             end = offset + line.len() as u64 + 1;
         }
         !records.is_empty()
     })?;
-    Ok(end)
+    records.counts.check().map(|()| end)
 }
 
 /// The line that opens the session. A crash may have left a ledger without one, or with a piece of one before it.

@@ -5,6 +5,7 @@ use super::codex::CodexImporter;
 use super::outcome::{Facts, ForkRef, Importer, Lane, LineOutcome, Output};
 use super::peek::{self, Keys};
 use super::report::{FileReport, Outcome};
+use super::scratch::Scratch;
 use super::source::{self, AnyImporter, Format};
 use crate::LedgerError;
 use crate::lines::Content;
@@ -71,6 +72,7 @@ pub(super) fn pump(
             Content::Whole(bytes) => importer.as_importer().line(bytes, &mut out),
             Content::TooLong(bytes) => importer.as_importer().too_long(*bytes, &mut out),
         };
+        importer.check()?;
         if !is_new {
             piece.begun.extend(out.drain(..).filter_map(|output| match output {
                 Output::Record { lane, record: Record::Meta(meta) } => Some((lane, *meta)),
@@ -138,7 +140,7 @@ pub(super) fn probe(
     format: Format,
     path: &Path,
 ) -> Result<Option<(SessionId, Option<ForkRef>)>, LedgerError> {
-    let mut importer = AnyImporter::new(format, path);
+    let mut importer = AnyImporter::new(format, path, &Scratch::default());
     let mut lines = source::lines(path)?;
     let mut out = Vec::new();
     for _ in 0..PROBE {
@@ -164,7 +166,7 @@ pub(super) fn replay(
     until: u64,
 ) -> Result<Keys, LedgerError> {
     let mut lines = source::lines(path)?;
-    let (mut out, mut made) = (Vec::new(), Keys::new());
+    let (mut out, mut made) = (Vec::new(), Keys::new(importer.scratch()));
     while let Some(line) = lines.next_line()? {
         if line.offset >= until {
             break;
@@ -182,11 +184,12 @@ pub(super) fn replay(
                 importer.too_long(bytes, &mut out);
             }
         }
+        importer.scratch().check()?;
         for output in out.drain(..) {
             if let Output::Record { record, .. } = output
                 && let Some(key) = peek::key_of(&record)
             {
-                *made.entry(key).or_default() += 1;
+                made.add(key);
             }
         }
     }

@@ -9,6 +9,7 @@ use super::lanes::Lanes;
 use super::outcome::{ForkRef, Lane, Output};
 use super::pump::{self, Piece};
 use super::report::{FileReport, ImportReport, Outcome, Progress};
+use super::scratch::Scratch;
 use super::session::happened;
 use super::source::{self, AnyImporter, Standing};
 use super::target::{Others, Source, Target};
@@ -152,11 +153,12 @@ impl Import<'_> {
             };
         }
         // 4. Where does it begin?
-        let importer = AnyImporter::new(format, path);
+        let scratch = Scratch::of(self.home);
+        let importer = AnyImporter::new(format, path, &scratch);
         let mut start = Start { importer, done, anew, fork: None, others: Others::new() };
         if let Some(fork) = fork {
-            match fork::parent(&fork, |session| self.ledger_of(session).cloned())? {
-                Some(parent) => {
+            match fork::parent(&fork, &scratch, |session| self.ledger_of(session).cloned())? {
+                Some(mut parent) => {
                     let options = source::codex_options(path);
                     start.fork = Some(parent.point(self.home, &fork)?);
                     start.importer = AnyImporter::Codex(Box::new(parent.importer.forked(options)));
@@ -183,7 +185,9 @@ impl Import<'_> {
         let Some(mut meta) = peek::meta(ledger)?.filter(|meta| meta.forked_from.is_none()) else {
             return Ok(true);
         };
-        let Some(parent) = fork::parent(fork, |session| self.ledger_of(session).cloned())? else {
+        let scratch = Scratch::of(self.home);
+        let Some(mut parent) = fork::parent(fork, &scratch, |session| self.ledger_of(session).cloned())?
+        else {
             if !may_wait {
                 report.notes.push(orphan(fork));
             }

@@ -1,6 +1,7 @@
 //! One session while it is being imported.
 
 use super::outcome::{Facts, Lane, Output};
+use super::scratch::Scratch;
 use super::shadow::{Id, Kind, NONE, Node, Shadow};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ const UNREADABLE: usize = 1 << 20;
 const HELD: usize = 16;
 
 /// Records of one lane, with the memory that the next ones need.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) facts: Facts,
     pub(super) view: Shadow,
@@ -30,6 +31,10 @@ pub(super) struct Session {
 }
 
 impl Session {
+    pub(super) fn new(scratch: &Scratch) -> Self {
+        Self { view: Shadow::new(scratch), ..Self::default() }
+    }
+
     /// Puts a record out, behind the session's first line.
     pub(super) fn emit(&mut self, lane: Lane, record: Record, out: &mut Vec<Output>) {
         if !self.opened {
@@ -47,6 +52,14 @@ impl Session {
             }
         }
         out.push(Output::Record { lane, record });
+    }
+
+    /// Bytes held for what is remembered of messages.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        // All else is of one size, or has a limit.
+        let Self { facts: _, view, client_version: _, extra: _, opened: _, held: _, newest: _ } = self;
+        view.held()
     }
 
     /// Whether its first line is out.
@@ -102,7 +115,7 @@ impl Session {
             Kind::Other
         };
         let chars = chars.min(u32::MAX as usize) as u32;
-        let node = self.view.add(Node { id, parent, entry: NONE, chars, group, kind });
+        let node = self.view.add(&id, Node { parent, entry: NONE, chars, group, kind });
         self.newest = Some((node, message.id.clone()));
         node
     }
@@ -110,7 +123,7 @@ impl Session {
     pub(super) fn id_of(&self, message: u32) -> Option<MessageId> {
         match &self.newest {
             Some((newest, id)) if *newest == message => Some(id.clone()),
-            Some(_) | None => self.view.node(message).map(|node| node.id.to_message_id()),
+            Some(_) | None => self.view.id(message).map(|id| id.to_message_id()),
         }
     }
 

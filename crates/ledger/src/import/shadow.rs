@@ -2,9 +2,12 @@
 //!
 //! [`Shadow`] folds the same edits as the view does, so that an importer knows at each line what is live.
 //! The view is a linked list that shares its past: going back costs nothing and an abandoned branch can be
-//! taken up again.
+//! taken up again. It is kept in a [`Scratch`]: messages of long ago cost no memory.
 
-use std::collections::HashMap;
+pub(super) use super::node::{Kind, Node};
+use super::node::{Place, Remembered, ShortId};
+use super::scratch::{Paged, Scratch, Table, Texts};
+use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
 use throughline_core::{EditId, MessageId};
 
@@ -66,68 +69,27 @@ pub(super) fn key(id: &str) -> u128 {
     }
 }
 
-/// What is remembered of one message.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) id: Id,
-    /// The message it answers or follows.
-    pub(super) parent: u32,
-    /// Its newest place in a view.
-    pub(super) entry: u32,
-    /// Length of its words, where a person said it.
-    pub(super) chars: u32,
-    /// The API message it belongs to, hashed; 0 for none.
-    pub(super) group: u64,
-    pub(super) kind: Kind,
-}
-
-/// What matters about a message for the shape of the view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Never sent to a model.
-    Hidden,
-    /// A tool result.
-    Result,
-    /// A person's words.
-    RealUser,
-    /// All else.
-    Other,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    message: u32,
-    before: u32,
-    depth: u32,
-}
-
 /// The view as ids.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Shadow {
-    nodes: Vec<Node>,
-    places: Vec<Place>,
+    nodes: Paged<Remembered>,
+    /// Ids that are neither UUIDs nor made here.
+    texts: Texts,
+    places: Paged<Place>,
     tip: u32,
     /// The last item of the newest replacement, while nothing was said after it.
     base_tip: u32,
     /// The last place of the view before it was last changed other than by saying something.
     left: u32,
-    /// The edits and checkpoints that did so, each with the last place of the view before it.
-    turns: Vec<(EditId, u32)>,
+    /// The newest edits and checkpoints that did so, each with the last place of the view before it.
+    turns: VecDeque<(EditId, u32)>,
     /// Messages that were put aside, by the place that they follow.
-    asides: HashMap<u32, u32>,
+    asides: Table,
 }
 
 impl Default for Shadow {
     fn default() -> Self {
-        Self {
-            nodes: Vec::new(),
-            places: Vec::new(),
-            tip: NONE,
-            base_tip: NONE,
-            left: NONE,
-            turns: Vec::new(),
-            asides: HashMap::new(),
-        }
+        Self::new(&Scratch::default())
     }
 }
 
@@ -155,8 +117,29 @@ const MAX_UNDONE: usize = 64;
 const MAX_RESTORED: usize = 50_000;
 
 impl Shadow {
-    pub(super) fn node(&self, at: u32) -> Option<&Node> {
-        self.nodes.get(at as usize)
+    pub(super) fn new(scratch: &Scratch) -> Self {
+        Self {
+            nodes: Paged::new(scratch),
+            texts: Texts::new(scratch),
+            places: Paged::new(scratch),
+            tip: NONE,
+            base_tip: NONE,
+            left: NONE,
+            turns: VecDeque::new(),
+            asides: Table::new(scratch),
+        }
+    }
+
+    pub(super) fn node(&self, at: u32) -> Option<Node> {
+        self.nodes.get(at as usize).map(|remembered| remembered.node)
+    }
+
+    pub(super) fn id(&self, at: u32) -> Option<Id> {
+        Some(match self.nodes.get(at as usize)?.id {
+            ShortId::Uuid(bytes) => Id::Uuid(bytes),
+            ShortId::Made { hash, repeat } => Id::Made { hash, repeat },
+            ShortId::Text(text) => Id::Text(self.texts.get(text)?.into()),
+        })
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -164,8 +147,13 @@ impl Shadow {
     }
 
     /// Remembers a message; it joins the view by [`push`](Self::push).
-    pub(super) fn add(&mut self, node: Node) -> u32 {
-        self.nodes.push(node);
+    pub(super) fn add(&mut self, id: &Id, node: Node) -> u32 {
+        let id = match id {
+            Id::Uuid(bytes) => ShortId::Uuid(*bytes),
+            Id::Made { hash, repeat } => ShortId::Made { hash: *hash, repeat: *repeat },
+            Id::Text(text) => ShortId::Text(self.texts.push(text)),
+        };
+        self.nodes.push(Remembered { id, node });
         self.len() - 1
     }
 
@@ -177,25 +165,27 @@ impl Shadow {
         let depth = self.places.get(before as usize).map_or(0, |p| p.depth + 1);
         let place = self.places.len() as u32;
         self.places.push(Place { message, before, depth });
-        if let Some(node) = self.nodes.get_mut(message as usize) {
-            node.entry = place;
-        }
+        self.nodes.change(message as usize, |remembered| remembered.node.entry = place);
         place
     }
 
     /// Puts a message onto the branch of its parent, which is not the view. Results of parallel calls follow each other.
     pub(super) fn put_aside(&mut self, message: u32, parent: u32) {
         let Some(parent) = self.entry_of(parent) else { return };
-        let before = self.asides.get(&parent).copied().unwrap_or(parent);
+        let before = self.aside_of(parent).unwrap_or(parent);
         let place = self.place(message, before);
-        self.asides.insert(parent, place);
+        self.asides.put(parent.into(), place.into());
     }
 
     /// The last message of the view was said aside, and answers `parent`.
     pub(super) fn said_aside(&mut self, parent: u32) {
         if let Some(parent) = self.entry_of(parent) {
-            self.asides.insert(parent, self.tip);
+            self.asides.put(parent.into(), self.tip.into());
         }
+    }
+
+    fn aside_of(&self, place: u32) -> Option<u32> {
+        self.asides.get(place.into()).map(|place| place as u32)
     }
 
     fn entry_of(&self, message: u32) -> Option<u32> {
@@ -204,7 +194,10 @@ impl Shadow {
 
     /// The last change of the view is on record under this id.
     pub(super) fn turned_by(&mut self, edit: EditId) {
-        self.turns.push((edit, self.left));
+        if self.turns.len() == MAX_UNDONE {
+            self.turns.pop_front();
+        }
+        self.turns.push_back((edit, self.left));
     }
 
     /// The view is these, in this order.
@@ -273,6 +266,14 @@ impl Shadow {
         None
     }
 
+    /// Bytes held for what is remembered.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        let Self { nodes, texts, places, tip: _, base_tip: _, left: _, turns, asides } = self;
+        let turns = turns.capacity() * size_of::<(EditId, u32)>();
+        nodes.held() + texts.held() + places.held() + asides.held() + turns
+    }
+
     /// Where a message goes whose parent is `parent` (`None`: it has none). `group` is 0 where it has none.
     pub(super) fn spot(&self, parent: Option<u32>, kind: Kind, group: u64) -> Spot {
         let Some(tip) = self.tip() else { return Spot::Next };
@@ -285,7 +286,7 @@ impl Shadow {
         if !self.is_live(parent) {
             let place = self.node(parent).map_or(NONE, |n| n.entry);
             if kind == Kind::Result {
-                let place = self.asides.get(&place).copied().unwrap_or(place);
+                let place = self.aside_of(place).unwrap_or(place);
                 let to = self.places.get(place as usize).map(|p| p.message);
                 return match (to, self.way_back_to(place)) {
                     (Some(to), Some(undo)) => Spot::Detour { to, undo },
@@ -312,7 +313,7 @@ impl Shadow {
 
     /// The edits without which a place would be in the view: all since it last was. What was said since then follows it.
     fn way_back_to(&self, place: u32) -> Option<Vec<EditId>> {
-        let recent = self.turns.iter().rev().take(MAX_UNDONE);
+        let recent = self.turns.iter().rev();
         let n = recent.clone().position(|(_, before)| self.leads_to(place, *before))?;
         Some(recent.take(n + 1).map(|(edit, _)| edit.clone()).collect())
     }

@@ -1,6 +1,7 @@
 //! A transcript on disk: what it is, its lines, its seal. It is only ever read.
 
 use super::outcome::Importer;
+use super::scratch::Scratch;
 use super::{ClaudeImporter, ClaudeOptions, CodexImporter, CodexOptions};
 use crate::lines::{BackwardLines, Content, ForwardLines};
 use crate::{LedgerError, MAX_LINE};
@@ -25,17 +26,28 @@ pub enum Format {
 const PROBED: usize = 64;
 
 /// The two importers behind one face.
-#[derive(Clone)]
 pub(super) enum AnyImporter {
     Claude(Box<ClaudeImporter>),
     Codex(Box<CodexImporter>),
 }
 
 impl AnyImporter {
-    pub(super) fn new(format: Format, path: &Path) -> Self {
+    pub(super) fn new(format: Format, path: &Path, scratch: &Scratch) -> Self {
         match format {
-            Format::Claude => Self::Claude(Box::new(ClaudeImporter::new(claude_options(path)))),
-            Format::Codex => Self::Codex(Box::new(CodexImporter::new(codex_options(path)))),
+            Format::Claude => {
+                Self::Claude(Box::new(ClaudeImporter::remembering_in(claude_options(path), scratch)))
+            }
+            Format::Codex => {
+                Self::Codex(Box::new(CodexImporter::remembering_in(codex_options(path), scratch)))
+            }
+        }
+    }
+
+    /// Whether what came out of it counts.
+    pub(super) fn check(&self) -> Result<(), LedgerError> {
+        match self {
+            Self::Claude(importer) => importer.scratch().check(),
+            Self::Codex(importer) => importer.scratch().check(),
         }
     }
 

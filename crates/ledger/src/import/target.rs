@@ -2,7 +2,7 @@
 
 use super::outcome::Facts;
 use super::peek::{self, Keys, Offsets};
-use super::shadow::key;
+use super::scratch::Scratch;
 use super::source::{self, Standing};
 use super::takeover::Takeover;
 use crate::{Home, LedgerError, SyncPolicy, Writer};
@@ -30,6 +30,7 @@ pub(super) struct Source<'a> {
 pub(super) struct Target {
     home: Home,
     writer: Writer,
+    scratch: Scratch,
     /// Everything that the source says before this byte is in the ledger.
     done: u64,
     /// Records that are in the ledger although the source is not done up to them.
@@ -56,7 +57,7 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn create(home: &Home, meta: Meta, policy: SyncPolicy) -> Result<Self, LedgerError> {
         let writer = Writer::create(home, meta, policy)?;
-        Ok(Self::new(home, writer, 0, Keys::new()))
+        Ok(Self::new(home, writer))
     }
 
     /// Goes on with a ledger.
@@ -74,24 +75,27 @@ impl Target {
             None => false,
         };
         let watermark = marked.as_ref().filter(|_| of_this_file);
+        let scratch = Scratch::of(home);
         let there = match watermark {
-            Some(watermark) => peek::keys_after(path, watermark)?,
-            None => peek::keys(path)?,
+            Some(watermark) => peek::keys_after(path, watermark, &scratch)?,
+            None => peek::keys(path, &scratch)?,
         };
-        let mut target = Self::new(home, writer, watermark.map_or(0, |w| w.offset), there);
+        let mut target = Self { scratch, there, ..Self::new(home, writer) };
+        target.done = watermark.map_or(0, |w| w.offset);
         if marked.is_some() && !of_this_file {
-            target.takeover = Some(Takeover::new(source.done == 0 && !source.forked));
+            target.takeover = Some(Takeover::new(source.done == 0 && !source.forked, &target.scratch));
         }
         target.torn = peek::is_torn(path)?;
         Ok(target)
     }
 
-    fn new(home: &Home, writer: Writer, done: u64, there: Keys) -> Self {
+    fn new(home: &Home, writer: Writer) -> Self {
         Self {
             home: home.clone(),
             writer,
-            done,
-            there,
+            scratch: Scratch::of(home),
+            done: 0,
+            there: Keys::default(),
             offsets: None,
             batch: Vec::new(),
             title: None,
@@ -188,35 +192,23 @@ impl Target {
         if self.there.is_empty() {
             return false;
         }
-        let Some(key) = peek::key_of(record) else { return false };
-        match self.there.get_mut(&key) {
-            Some(1) => {
-                self.there.remove(&key);
-                true
-            }
-            Some(n) => {
-                *n -= 1;
-                true
-            }
-            None => false,
-        }
+        peek::key_of(record).is_some_and(|key| self.there.take(key))
     }
 
     fn place(&mut self, items: Vec<Item>, others: &Others) -> Result<Vec<Item>, LedgerError> {
         let keeps = items.iter().any(|item| matches!(item, Item::Keep { .. }));
         if keeps && self.offsets.is_none() {
-            self.offsets = Some(peek::offsets(self.writer.path())?);
+            self.offsets = Some(peek::offsets(self.writer.path(), &self.scratch)?);
         }
         let mut placed = Vec::with_capacity(items.len());
         for mut item in items {
             if let Item::Keep { id, origin, .. } = &mut item {
-                let id = key(id.as_str());
-                let found = match &origin.session {
-                    None => self.offsets.as_ref().and_then(|o| o.get(&id)),
-                    Some(session) => others.get(session).and_then(|o| o.get(&id)),
+                let offsets = match &origin.session {
+                    None => self.offsets.as_ref(),
+                    Some(session) => others.get(session),
                 };
-                match found {
-                    Some(offset) => origin.offset = *offset,
+                match offsets.map(|o| o.get(id.as_str())).transpose()?.flatten() {
+                    Some(offset) => origin.offset = offset,
                     None => {
                         self.lost += 1;
                         continue;
@@ -229,6 +221,8 @@ impl Target {
     }
 
     fn append(&mut self) -> Result<(), LedgerError> {
+        // What was taken, and what was passed over as known, rests on what is remembered.
+        self.scratch.check()?;
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -304,12 +298,12 @@ fn is_of(watermark: &Watermark, path: &Path) -> Result<bool, LedgerError> {
 fn note_offsets(offsets: &mut Offsets, record: &Record, offset: u64) {
     match record {
         Record::Message(message) => {
-            offsets.insert(key(message.id.as_str()), offset);
+            offsets.put(message.id.as_str(), offset);
         }
         Record::Checkpoint(checkpoint) => {
             for item in &checkpoint.items {
                 if let Item::New(message) = item {
-                    offsets.insert(key(message.id.as_str()), offset);
+                    offsets.put(message.id.as_str(), offset);
                 }
             }
         }

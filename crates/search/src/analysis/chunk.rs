@@ -177,9 +177,52 @@ fn starts_run(source: &str, at: usize) -> bool {
     source.get(at..).and_then(|rest| rest.chars().next()).is_some_and(|c| c.is_alphanumeric() && !is_cjk(c))
 }
 
+/// What may join two runs.
+const JOINTS: &[u8] = b"_-./:\\@#+~";
+
+/// What a byte may be in a chunk, as far as one byte tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// A small letter or a digit.
+    Lower,
+    /// A capital letter: a leaf may begin with it.
+    Upper,
+    /// May join two leaves.
+    Joint,
+    /// Ends a chunk.
+    End,
+    /// Part of a character that is not ASCII.
+    Foreign,
+}
+
+/// What a byte may be in a chunk.
+pub(super) fn sign(byte: u8) -> Sign {
+    SIGNS[byte as usize]
+}
+
+const SIGNS: [Sign; 256] = {
+    let mut signs = [Sign::Foreign; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        signs[byte as usize] = match byte {
+            b'a'..=b'z' | b'0'..=b'9' => Sign::Lower,
+            b'A'..=b'Z' => Sign::Upper,
+            b'\'' => Sign::Joint,
+            _ => Sign::End,
+        };
+        byte += 1;
+    }
+    let mut n = 0;
+    while n < JOINTS.len() {
+        signs[JOINTS[n] as usize] = Sign::Joint;
+        n += 1;
+    }
+    signs
+};
+
 /// What joins the run before it to a run after it, and its length.
 fn connector(rest: &[u8]) -> Option<(Sep, usize)> {
-    let len = rest.iter().take(4).take_while(|b| b"_-./:\\@#+~".contains(b)).count();
+    let len = rest.iter().take(4).take_while(|b| JOINTS.contains(b)).count();
     let joint = &rest[..len];
     let sep = match joint {
         b"" => return None,

@@ -7,16 +7,18 @@
 
 mod chunk;
 mod cjk;
+mod initials;
 mod label;
 mod stem;
 mod tokenizer;
 mod words;
 
+pub(crate) use initials::Initials;
 pub(crate) use stem::Stemmer;
 pub(crate) use tokenizer::{PathTokenizer, TextTokenizer};
 pub(crate) use words::{is_question_word, is_stopword};
 
-use chunk::Chunk;
+use chunk::{Chunk, Sign};
 
 /// Stands in a document that speaks of a time.
 pub(crate) const TIME: &str = "#time";
@@ -68,26 +70,9 @@ pub(crate) struct Lexer<'a> {
     says_time: bool,
     begun: bool,
     ended: bool,
-    initials: Option<Initials>,
-}
-
-/// First letters of the words that are looked for.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Initials(u32);
-
-impl Initials {
-    /// The first letters of terms.
-    pub(crate) fn of<'a>(terms: impl Iterator<Item = &'a str>) -> Self {
-        Self(terms.filter_map(|term| term.bytes().next()).map(Self::bit).fold(0, |all, bit| all | bit))
-    }
-
-    fn bit(letter: u8) -> u32 {
-        if letter.is_ascii_lowercase() { 1 << (letter - b'a') } else { 0 }
-    }
-
-    fn may_begin(self, word: &str) -> bool {
-        word.bytes().next().is_some_and(|letter| self.0 & Self::bit(letter) != 0)
-    }
+    sought: Option<&'a Initials>,
+    /// Up to here, nothing is passed over.
+    read_until: usize,
 }
 
 impl<'a> Lexer<'a> {
@@ -104,13 +89,15 @@ impl<'a> Lexer<'a> {
             says_time: false,
             begun: false,
             ended: false,
-            initials: None,
+            sought: None,
+            read_until: 0,
         }
     }
 
-    /// The same, for someone who looks for few words: others need not be stemmed, for a stem begins like its word.
-    pub(crate) fn looking_for(source: &'a str, stemmer: &'a mut Stemmer, initials: Initials) -> Self {
-        Self { initials: Some(initials), ..Self::new(source, stemmer) }
+    /// The same, for someone who looks for few words: chunks without any that begins like them are passed over. No
+    /// positions, no marks.
+    pub(crate) fn looking_for(source: &'a str, stemmer: &'a mut Stemmer, sought: &'a Initials) -> Self {
+        Self { sought: Some(sought), ..Self::new(source, stemmer) }
     }
 
     /// Reads the next chunk; false at the end of the text. A chunk may give no token (blobs don't).
@@ -126,6 +113,9 @@ impl<'a> Lexer<'a> {
             }
         }
         self.skip_to_chunk();
+        if let Some(sought) = self.sought {
+            self.pass_over_others(sought);
+        }
         let Some(first) = self.source[self.at..].chars().next() else {
             return self.finish();
         };
@@ -167,6 +157,34 @@ impl<'a> Lexer<'a> {
                 }
                 self.at += c.len_utf8();
             }
+        }
+    }
+
+    /// Goes on to a chunk that may hold what is looked for. Only ASCII is passed over: all else is read.
+    fn pass_over_others(&mut self, sought: &Initials) {
+        let bytes = self.source.as_bytes();
+        while self.at >= self.read_until && self.at < bytes.len() {
+            let mut before = Sign::Joint;
+            let mut at = self.at;
+            while let Some(&byte) = bytes.get(at) {
+                let sign = chunk::sign(byte);
+                // A leaf begins behind a joint and at a hump.
+                let may_hold = match sign {
+                    Sign::Lower => before == Sign::Joint && sought.may_begin(&bytes[at..]),
+                    Sign::Upper => sought.may_begin(&bytes[at..]),
+                    Sign::Foreign => true,
+                    Sign::Joint => false,
+                    Sign::End => break,
+                };
+                if may_hold {
+                    self.read_until = at + 1;
+                    return;
+                }
+                before = sign;
+                at += 1;
+            }
+            self.at = at;
+            self.skip_to_chunk();
         }
     }
 
@@ -227,16 +245,21 @@ impl<'a> Lexer<'a> {
         push_lowercase(&mut self.buffer, word);
         let end = self.buffer.len();
         let lower = &self.buffer[start..end];
-        self.says_time = self.says_time || words::is_time(lower);
+        if let Some(sought) = self.sought {
+            // What begins otherwise has no stem and no alias that is looked for.
+            if lower.is_ascii() && !sought.may_begin(lower.as_bytes()) {
+                return;
+            }
+        } else {
+            self.says_time = self.says_time || words::is_time(lower);
+        }
         let alias = alias_of(lower);
-        let matters = |initials: Initials| initials.may_begin(lower) || words::changes_initial(lower);
-        if lower.bytes().all(|b| b.is_ascii_lowercase()) && self.initials.is_none_or(matters) {
+        if lower.bytes().all(|b| b.is_ascii_lowercase()) {
             // The stem takes the word's place in the buffer.
             let stem = self.stemmer.stem(lower);
-            if stem != lower {
-                let stem = stem.to_owned();
+            if *stem != self.buffer[start..end] {
                 self.buffer.truncate(start);
-                self.buffer.push_str(&stem);
+                self.buffer.push_str(stem);
             }
         }
         self.push(start, from, to, self.position, Kind::Leaf);

@@ -10,5 +10,6 @@ mod fixtures;
 mod render;
 mod requests;
 mod responses;
+mod splice;
 mod sse;
 mod streams;

@@ -93,7 +93,7 @@ impl LaneState {
     /// The kept messages that are here, in the order of the view.
     fn kept(&self, boundary: &Boundary) -> Vec<u32> {
         let view = &self.session.view;
-        let key_of = |message: u32| view.node(message).map(|node| node_key(&node.id));
+        let key_of = |message: u32| view.id(message).map(|id| node_key(&id));
         let mut kept: Vec<u32> = match &boundary.kept {
             Kept::Nothing => Vec::new(),
             Kept::Each(uuids) => {
@@ -101,10 +101,17 @@ impl LaneState {
                 view.backwards().filter(|m| key_of(*m).is_some_and(|k| wanted.contains(&k))).collect()
             }
             Kept::Span { head, tail } => {
-                let mut span: Vec<u32> = view.backwards().skip_while(|m| key_of(*m) != Some(*tail)).collect();
-                match span.iter().position(|m| key_of(*m) == Some(*head)) {
-                    Some(at) => span.truncate(at + 1),
-                    None => span.clear(),
+                let mut span = Vec::new();
+                let mut whole = false;
+                for message in view.backwards().skip_while(|m| key_of(*m) != Some(*tail)) {
+                    span.push(message);
+                    whole = key_of(message) == Some(*head);
+                    if whole {
+                        break;
+                    }
+                }
+                if !whole {
+                    span.clear();
                 }
                 span
             }
@@ -132,6 +139,8 @@ impl Boundary {
             trigger: self.trigger.clone(),
             tokens_before: self.tokens_before,
             tokens_after: self.tokens_after,
+            check: None,
+            preserved: None,
             items,
         }
     }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use throughline_core::{Checkpoint, EditId, Message, MessageId, Op, Record, Role, Turn, Usage};
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct LaneState {
     pub(super) session: Session,
     pub(super) boundary: Option<Box<Boundary>>,
@@ -170,6 +170,8 @@ impl LaneState {
             trigger: "went back to an abandoned branch".to_owned(),
             tokens_before: None,
             tokens_after: None,
+            check: None,
+            preserved: None,
             items,
         };
         self.session.checkpoint(Lane(place.lane), checkpoint, out);

@@ -18,6 +18,7 @@ mod tool_file;
 
 use super::mend::mend;
 use super::outcome::{Facts, Importer, Lane, LineOutcome, Output};
+use super::scratch::{Scratch, Table};
 use super::session::{Session, Unreadable, shorten, timestamp};
 use super::shadow::{NONE, key};
 use author::{client_made, is_command, who_typed};
@@ -42,13 +43,14 @@ pub struct Options {
 }
 
 /// Turns the lines of a transcript into records.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ClaudeImporter {
     options: Options,
+    scratch: Scratch,
     line: u64,
     lanes: Vec<LaneState>,
     /// Each record's lane and the message that it is or that it hangs on.
-    known: HashMap<u128, (u32, u32)>,
+    known: Table,
     agents: HashMap<u128, u32>,
     titles: Titles,
     mended: u64,
@@ -119,6 +121,31 @@ impl ClaudeImporter {
         Self { options, ..Self::default() }
     }
 
+    /// An importer that holds what is recent and remembers the rest elsewhere.
+    pub(super) fn remembering_in(options: Options, scratch: &Scratch) -> Self {
+        let (known, early) = (Table::new(scratch), Session::new(scratch));
+        Self { options, scratch: scratch.clone(), known, early, ..Self::default() }
+    }
+
+    /// Where it remembers the rest.
+    pub(super) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    fn known(&self, record: u128) -> Option<(u32, u32)> {
+        self.known.get(record).map(|known| ((known >> 32) as u32, known as u32))
+    }
+
+    /// Bytes held for what is remembered of messages and sub-agents.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        // All else is of one size, or has a limit.
+        let Self { options: _, scratch: _, line: _, lanes, known, agents, titles: _, mended: _, early } =
+            self;
+        let lanes: usize = lanes.iter().map(|lane| lane.session.held()).sum();
+        lanes + known.held() + agents.capacity() * size_of::<(u128, u32)>() + early.held()
+    }
+
     /// The file's own session, begun or not.
     fn own(&mut self) -> &mut Session {
         match self.lanes.first_mut() {
@@ -160,7 +187,7 @@ impl ClaudeImporter {
             return LineOutcome::Skipped("no uuid".into());
         };
         let uuid_key = key(&uuid);
-        if self.known.contains_key(&uuid_key) {
+        if self.known(uuid_key).is_some() {
             return LineOutcome::Skipped("repeated record".into());
         }
         let Some(lane) = self.lane_of(&record, uuid_key) else {
@@ -190,7 +217,7 @@ impl ClaudeImporter {
             Parent::At(node) => node,
             Parent::Root | Parent::Missing => NONE,
         });
-        self.known.insert(uuid_key, (lane, node));
+        self.known.put(uuid_key, u64::from(lane) << 32 | u64::from(node));
         outcome
     }
 
@@ -219,7 +246,7 @@ impl ClaudeImporter {
             return Some(0);
         }
         let main = self.lanes[0].session.facts.session.clone()?;
-        let parents = record.parent_uuid.get().and_then(|p| self.known.get(&key(p))).map(|(lane, _)| *lane);
+        let parents = record.parent_uuid.get().and_then(|p| self.known(key(p))).map(|(lane, _)| lane);
         match (record.agent_id.get(), parents) {
             (Some(agent), _) => match self.agents.get(&key(agent)) {
                 Some(lane) => Some(*lane),
@@ -240,7 +267,7 @@ impl ClaudeImporter {
     }
 
     fn begin_lane(&mut self, id: SessionId, parent: SessionId) -> u32 {
-        let mut lane = LaneState::default();
+        let mut lane = LaneState { session: Session::new(&self.scratch), ..LaneState::default() };
         lane.session.facts.client = CLIENT;
         lane.session.facts.session = Some(id);
         lane.session.facts.parent_session = Some(parent);
@@ -250,8 +277,8 @@ impl ClaudeImporter {
 
     fn parent_of(&self, record: &Line<'_>, lane: u32) -> Parent {
         let Some(parent) = record.parent_uuid.get() else { return Parent::Root };
-        match self.known.get(&key(parent)) {
-            Some((at, node)) if *at == lane => Parent::At(*node),
+        match self.known(key(parent)) {
+            Some((at, node)) if at == lane => Parent::At(node),
             Some(_) | None => Parent::Missing,
         }
     }
@@ -324,7 +351,7 @@ impl ClaudeImporter {
     }
 
     fn title(&self) -> Option<String> {
-        let of_this_session = |(leaf, _): &&(u128, String)| self.known.contains_key(leaf);
+        let of_this_session = |(leaf, _): &&(u128, String)| self.known(*leaf).is_some();
         let summary =
             || self.titles.summaries.iter().rev().find(of_this_session).map(|(_, title)| title.clone());
         self.titles.custom.clone().or_else(|| self.titles.ai.clone()).or_else(summary)

@@ -12,6 +12,38 @@ use throughline_wire::responses;
 /// Codex keeps 20,000 tokens of the person's own messages, and counts four bytes each.
 const KEPT_CHARS: usize = 80_000;
 
+/// An item of the new history, by its number there.
+struct Replacement {
+    n: usize,
+    own_id: Option<String>,
+    /// It is a summary that only the provider can read.
+    sealed: bool,
+    message: Message,
+    content: u64,
+}
+
+impl Replacement {
+    /// `None` where it says nothing.
+    fn read(n: usize, raw: Value) -> Option<Self> {
+        let own_id = raw.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
+        let sealed = matches!(
+            raw.get("type").and_then(Value::as_str),
+            Some("compaction" | "compaction_summary" | "context_compaction")
+        );
+        let message = responses::decode_item(raw);
+        let says_something = !message.blocks.iter().all(Block::is_empty);
+        let content = hash_of(&message);
+        says_something.then_some(Self { n, own_id, sealed, message, content })
+    }
+}
+
+/// Live messages that say the same.
+#[derive(Default)]
+struct Live {
+    messages: VecDeque<u32>,
+    wanted: usize,
+}
+
 /// What the line of a compaction says.
 struct Told<'a> {
     summary: &'a str,
@@ -46,6 +78,8 @@ impl CodexImporter {
             trigger: String::new(),
             tokens_before: None,
             tokens_after: None,
+            check: None,
+            preserved: None,
             items,
         };
         self.session.checkpoint(Lane::MAIN, checkpoint, out);
@@ -53,26 +87,12 @@ impl CodexImporter {
     }
 
     fn replaced(&mut self, history: Vec<Value>, told: &Told<'_>) -> (Vec<Item>, Vec<u32>, &'static str) {
-        // The live messages by what they say, oldest first.
-        let mut live: HashMap<u64, VecDeque<u32>> = HashMap::new();
-        for message in self.session.view.backwards() {
-            if let Some(content) = self.contents.get(message as usize) {
-                live.entry(*content).or_default().push_front(message);
-            }
-        }
+        let history: Vec<Replacement> =
+            history.into_iter().enumerate().filter_map(|(n, raw)| Replacement::read(n, raw)).collect();
+        let mut live = self.live(&history);
         let (mut items, mut view) = (Vec::new(), Vec::new());
-        for (n, raw) in history.into_iter().enumerate() {
-            let own_id = raw.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
-            let sealed = matches!(
-                raw.get("type").and_then(Value::as_str),
-                Some("compaction" | "compaction_summary" | "context_compaction")
-            );
-            let mut message = responses::decode_item(raw);
-            if message.blocks.iter().all(Block::is_empty) {
-                continue;
-            }
-            let content = hash_of(&message);
-            let kept = live.get_mut(&content).and_then(VecDeque::pop_front);
+        for Replacement { n, own_id, sealed, mut message, content } in history {
+            let kept = live.get_mut(&content).and_then(|live| live.messages.pop_front());
             if let Some((kept, item)) = kept.and_then(|m| Some((m, self.keep(m)?))) {
                 items.push(item);
                 view.push(kept);
@@ -84,6 +104,22 @@ impl CodexImporter {
             items.push(Item::New(Box::new(message)));
         }
         (items, view, "handoff")
+    }
+
+    /// The live messages that say what a history says, as many as it does, oldest first.
+    fn live(&self, history: &[Replacement]) -> HashMap<u64, Live> {
+        let mut live: HashMap<u64, Live> = HashMap::new();
+        for item in history {
+            live.entry(item.content).or_default().wanted += 1;
+        }
+        for message in self.session.view.backwards() {
+            if let Some(live) = self.contents.get(message as usize).and_then(|content| live.get_mut(&content))
+            {
+                live.messages.push_front(message);
+                live.messages.truncate(live.wanted);
+            }
+        }
+        live
     }
 
     /// Old rollouts tell only the summary: the newest words of the person stay, then it.

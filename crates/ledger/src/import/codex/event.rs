@@ -120,21 +120,19 @@ impl CodexImporter {
     /// Goes back before the last `turns` messages of the person. What came before the first of them stays.
     fn rolled_back(&mut self, turns: u64, at: &At<'_>, out: &mut Vec<Output>) -> LineOutcome {
         self.identify(at);
-        let view: Vec<u32> = self.session.view.backwards().collect();
-        let is_real = |m: &u32| self.session.view.node(*m).is_some_and(|n| n.kind == Kind::RealUser);
-        let mut cut = None;
-        let mut left = turns;
-        for (i, message) in view.iter().enumerate() {
-            if left == 0 {
-                break;
-            }
+        let is_real = |m: u32| self.session.view.node(m).is_some_and(|n| n.kind == Kind::RealUser);
+        let mut view = self.session.view.backwards().peekable();
+        let (mut before, mut left) = (None, turns);
+        while left > 0
+            && let Some(message) = view.next()
+        {
             if is_real(message) {
-                cut = Some(i);
+                before = Some(view.peek().copied());
                 left -= 1;
             }
         }
-        let Some(cut) = cut else { return LineOutcome::Skipped("rollback of nothing".into()) };
-        let to = view.get(cut + 1).copied();
+        drop(view);
+        let Some(to) = before else { return LineOutcome::Skipped("rollback of nothing".into()) };
         let reason = format!("rolled back {turns} turns");
         let edit = RewindBy {
             to,

@@ -15,13 +15,14 @@ mod meta;
 
 use super::mend::mend;
 use super::outcome::{Facts, Importer, Lane, LineOutcome, Output};
+use super::scratch::{Paged, Scratch, Table};
 use super::session::{Session, Unreadable, happened, shorten, timestamp};
 use super::shadow::{Id, NONE, key};
 use content::{Mixer, hash_of};
 use jiff::Timestamp;
 use line::{Line, Payload};
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::Hasher;
 use throughline_core::{Block, Item, Message, MessageId, Record, Role, SessionId, Turn};
 use throughline_wire::responses;
@@ -37,19 +38,21 @@ pub struct Options {
 }
 
 /// Turns the lines of a rollout into records.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct CodexImporter {
     options: Options,
+    scratch: Scratch,
     line: u64,
     session: Session,
     /// The rollout's own first line has been seen.
     own_meta: bool,
-    ids: HashSet<u128>,
+    /// Ids that items came with.
+    ids: Table,
     /// Ids that were made, by their hash: how often.
-    made: HashMap<u64, u32>,
+    made: Table,
     mended: u64,
     /// What each message says, hashed, by its number.
-    contents: Vec<u64>,
+    contents: Paged<u64>,
     /// The kind of message by which the rollout tells what was said.
     told_by: ToldBy,
     window: Option<u64>,
@@ -114,9 +117,36 @@ struct At<'a> {
 impl CodexImporter {
     /// An importer for a file whose name tells this.
     pub fn new(options: Options) -> Self {
-        let mut importer = Self { options, ..Self::default() };
+        Self::remembering_in(options, &Scratch::default())
+    }
+
+    /// An importer that holds what is recent and remembers the rest elsewhere.
+    pub(super) fn remembering_in(options: Options, scratch: &Scratch) -> Self {
+        let mut importer = Self {
+            options,
+            scratch: scratch.clone(),
+            session: Session::new(scratch),
+            ids: Table::new(scratch),
+            made: Table::new(scratch),
+            contents: Paged::new(scratch),
+            ..Self::default()
+        };
         importer.session.facts.client = CLIENT;
         importer
+    }
+
+    /// Where it remembers the rest.
+    pub(super) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// Bytes held for what is remembered of messages.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        // All else is of one size, or has a limit.
+        let Self { options: _, scratch: _, line: _, session, own_meta: _, ids, made, mended: _, .. } = self;
+        let Self { contents, told_by: _, window: _, last_total: _, inherited: _, .. } = self;
+        session.held() + ids.held() + made.held() + contents.held()
     }
 
     /// An importer for a fork that goes on where `self`, which has read its parent so far, stands.
@@ -125,7 +155,7 @@ impl CodexImporter {
         if let Some(parent) = self.session.facts.session.take() {
             self.inherited.push((self.session.view.len(), parent));
         }
-        let mut fork = Self::new(options);
+        let mut fork = Self::remembering_in(options, &self.scratch);
         fork.session.view = self.session.view;
         fork.ids = self.ids;
         fork.made = self.made;
@@ -248,9 +278,8 @@ impl CodexImporter {
     }
 
     fn make_id(&mut self, hash: u64) -> Id {
-        let seen = self.made.entry(hash).or_default();
-        let repeat = *seen;
-        *seen = seen.saturating_add(1);
+        let repeat = self.made.get(hash.into()).unwrap_or(0) as u32;
+        self.made.put(hash.into(), repeat.saturating_add(1).into());
         Id::Made { hash, repeat }
     }
 
@@ -264,7 +293,11 @@ impl CodexImporter {
         let hex = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
         let as_if_made =
             own.strip_prefix('c').is_some_and(|rest| rest.bytes().take(16).filter(hex).count() == 16);
-        !as_if_made && self.ids.insert(key(own))
+        let is_free = !as_if_made && self.ids.get(key(own)).is_none();
+        if is_free {
+            self.ids.put(key(own), 0);
+        }
+        is_free
     }
 
     fn turn(&mut self, mut payload: Map<String, Value>, at: &At<'_>, out: &mut Vec<Output>) -> LineOutcome {

@@ -1,0 +1,49 @@
+//! The user's messages that a handoff keeps (P5c).
+
+use crate::tokens::Counter;
+use crate::{Block, Entry, Message, text};
+
+/// The newest real user messages up to `most` tokens, oldest first; the oldest kept one is cut to fit.
+pub(super) fn user_messages(entries: &[Entry], most: u64, counter: &mut Counter) -> Vec<Entry> {
+    let mut kept = Vec::new();
+    let mut left = most;
+    for entry in entries.iter().rev().filter(|entry| entry.message.is_real_user()) {
+        let cost = counter.message(&entry.shown()).total();
+        if cost <= left {
+            left -= cost;
+            kept.push(entry.clone());
+            continue;
+        }
+        if let Some(cut) = cut_to_fit(&entry.message, left, counter) {
+            kept.push(cut.into());
+        }
+        break;
+    }
+    kept.reverse();
+    kept
+}
+
+/// The beginning of a message in `most` tokens; nothing, if that is next to nothing.
+fn cut_to_fit(message: &Message, most: u64, counter: &mut Counter) -> Option<Message> {
+    const LEAST: u64 = 16;
+    let words = message.user_words();
+    if most < LEAST {
+        return None;
+    }
+    let cut = |bytes: usize| {
+        let mut short = Message::text(message.role, format!("{}\n[… cut to fit]", text::head(&words, bytes)));
+        short.at = message.at;
+        short.blocks.retain(|block: &Block| !block.is_empty());
+        short
+    };
+    // Halve until it fits: the estimate of bytes for a token may be off.
+    let mut bytes = (most * 4) as usize;
+    while bytes >= 16 {
+        let short = cut(bytes);
+        if counter.message(&short).total() <= most {
+            return Some(short);
+        }
+        bytes = bytes * 3 / 4;
+    }
+    None
+}

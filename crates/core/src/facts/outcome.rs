@@ -1,0 +1,85 @@
+//! How a tool call ended.
+
+use crate::ToolResult;
+
+/// How a tool call ended, as far as its result tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether it failed.
+    pub failed: bool,
+    /// The exit status of a command, where the client wrote it down.
+    pub exit: Option<i32>,
+}
+
+/// The marks that clients put before an exit status.
+const MARKS: [&str; 7] = [
+    "Exit code: ",
+    "Exit code ",
+    "exit code: ",
+    "exit code ",
+    "exited with code ",
+    "exit status ",
+    "\"exit_code\":",
+];
+
+impl Outcome {
+    /// Reads a result.
+    ///
+    /// ```
+    /// use throughline_core::ToolResult;
+    /// use throughline_core::facts::Outcome;
+    ///
+    /// let result = ToolResult::text("c1".into(), "Exit code: 101\nOutput:\nerror: …");
+    /// assert_eq!(Outcome::of(&result), Outcome { failed: true, exit: Some(101) });
+    /// ```
+    pub fn of(result: &ToolResult) -> Self {
+        let text = result.content.to_text();
+        let exit = exit_status(&text);
+        let failed = result.is_error.unwrap_or(false) || exit.is_some_and(|code| code != 0);
+        Self { failed, exit }
+    }
+}
+
+/// Clients write the status into the first lines, or as metadata behind the output; output in between is the command's
+/// own and says nothing.
+fn exit_status(text: &str) -> Option<i32> {
+    let head = crate::text::head(text, 300);
+    let tail = crate::text::tail(text, 200);
+    // Behind the output only the client's own metadata counts.
+    find_status(head, &MARKS).or_else(|| find_status(tail, &MARKS[6..]))
+}
+
+fn find_status(text: &str, marks: &[&str]) -> Option<i32> {
+    marks.iter().find_map(|mark| {
+        let at = text.find(mark)? + mark.len();
+        let rest = text[at..].trim_start();
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+        rest[..end].parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Outcome {
+        Outcome::of(&ToolResult::text("c".into(), text))
+    }
+
+    #[test]
+    fn the_statuses_of_both_clients_are_read() {
+        assert_eq!(of("Exit code 2\nls: no such file").exit, Some(2));
+        assert_eq!(of("Chunk ID: 1\nWall time: 0.1\nProcess exited with code 0\nOutput:\nok").exit, Some(0));
+        let json = format!(
+            r#"{{"output":"{}","metadata":{{"exit_code":1,"duration_seconds":2}}}}"#,
+            "x".repeat(900)
+        );
+        assert_eq!(of(&json), Outcome { failed: true, exit: Some(1) });
+    }
+
+    #[test]
+    fn what_a_command_prints_about_other_statuses_is_not_its_own() {
+        let log = format!("{}the server failed with exit code 7", "line\n".repeat(200));
+        assert_eq!(of(&log), Outcome { failed: false, exit: None });
+    }
+}

@@ -1,0 +1,40 @@
+//! Where the pipeline's decisions are written before they take effect.
+
+use crate::stages::budget::Persisted;
+use crate::{Origin, Record};
+use std::convert::Infallible;
+
+/// Writes decisions down. A decision takes effect only after it was written.
+pub trait Journal {
+    /// Why writing can fail.
+    type Error;
+
+    /// Writes one line and says where it is.
+    fn append(&mut self, record: Record) -> Result<Origin, Self::Error>;
+
+    /// Saves a text that a preview will stand for.
+    fn persist(&mut self, file: &Persisted) -> Result<(), Self::Error>;
+
+    /// Where the model is told that such a text is.
+    fn place(&self, file_name: &str) -> String;
+}
+
+/// Writes nothing down: for a view that lives and dies with the process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unrecorded;
+
+impl Journal for Unrecorded {
+    type Error = Infallible;
+
+    fn append(&mut self, _: Record) -> Result<Origin, Infallible> {
+        Ok(Origin::default())
+    }
+
+    fn persist(&mut self, _: &Persisted) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn place(&self, file_name: &str) -> String {
+        file_name.to_owned()
+    }
+}

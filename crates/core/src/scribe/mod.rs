@@ -1,0 +1,148 @@
+//! The offline scribe: notes, summaries, handoffs and span summaries from facts alone. No model, no failure, bounded.
+
+mod page;
+mod parts;
+mod words;
+
+use crate::Entry;
+use crate::facts::Facts;
+use crate::tokens::Counter;
+use page::Page;
+
+/// What the scribe writes from.
+pub struct Material<'a> {
+    /// The record.
+    pub facts: &'a Facts,
+    /// The messages that stay beside the text, as text: what they say is not said again.
+    pub kept: &'a str,
+    /// What the person wants the text to pay attention to.
+    pub instructions: Option<&'a str>,
+    /// Ranked details of everything that was said, within a budget, leaving out what a text already says.
+    pub digest: &'a mut dyn FnMut(DigestWanted<'_>, &mut Counter) -> String,
+}
+
+/// A request for details.
+#[derive(Clone, Copy, Debug)]
+pub struct DigestWanted<'a> {
+    /// Tokens at most.
+    pub budget: u64,
+    /// What is said already.
+    pub said: &'a [&'a str],
+}
+
+/// The sections of session notes, with the guides that stand under them (N1).
+pub const NOTES_SECTIONS: [(&str, &str); 10] = [
+    ("Session Title", "_Five to ten telling words._"),
+    ("Current State", "_What is being worked on right now, what is unfinished, what comes next._"),
+    ("Task specification", "_What the user asked for, in their words, and what was decided on the way._"),
+    ("Files and Functions", "_Which files matter, what they hold, what was changed._"),
+    ("Workflow", "_Which commands are run, in which order, and how to read their output._"),
+    (
+        "Errors & Corrections",
+        "_What went wrong, how it was put right, what the user corrected, what not to try again._",
+    ),
+    ("Codebase and System Documentation", "_The parts of the system and how they work together._"),
+    ("Learnings", "_What worked, what did not, what to avoid; nothing that stands above._"),
+    ("Key results", "_Answers, tables and documents that the user asked for, as they were given._"),
+    ("Worklog", "_What was done, step by step, in few words._"),
+];
+
+/// Writes session notes in ten sections.
+pub fn notes(material: &mut Material<'_>, budget: u64, counter: &mut Counter) -> String {
+    let mut page = Page::new(budget, counter);
+    let shares = Shares::of(budget);
+    let facts = material.facts;
+    let kept = material.kept;
+    let heading = |at: usize| format!("# {}", NOTES_SECTIONS[at].0);
+    page.section(&heading(0), |page| parts::title(page, facts));
+    page.section(&heading(1), |page| parts::state(page, facts, kept, shares.state));
+    page.section(&heading(2), |page| {
+        parts::instructions(page, material.instructions);
+        words::write(page, facts, kept, shares.words);
+        parts::answers(page, facts, kept, shares.small);
+    });
+    page.section(&heading(3), |page| parts::files(page, facts, shares.files));
+    page.section(&heading(4), |page| parts::commands(page, facts, shares.small));
+    page.section(&heading(5), |page| parts::errors(page, facts, shares.small));
+    page.section(&heading(8), |page| parts::results(page, facts, kept, shares.results));
+    page.section(&heading(9), |page| parts::details(page, material.digest, kept));
+    page.finish()
+}
+
+/// Writes a summary in nine sections (P5b).
+pub fn summary(material: &mut Material<'_>, budget: u64, counter: &mut Counter) -> String {
+    let mut page = Page::new(budget, counter);
+    let shares = Shares::of(budget);
+    let facts = material.facts;
+    let kept = material.kept;
+    page.section("1. Primary Request and Intent:", |page| {
+        parts::instructions(page, material.instructions);
+        parts::request(page, facts);
+    });
+    page.section("3. Files and Code Sections:", |page| parts::files(page, facts, shares.files));
+    page.section("4. Errors and fixes:", |page| parts::errors(page, facts, shares.small));
+    page.section("5. Problem Solving:", |page| parts::commands(page, facts, shares.small));
+    page.section("6. All user messages:", |page| {
+        words::write(page, facts, kept, shares.words);
+        parts::answers(page, facts, kept, shares.small);
+    });
+    page.section("7. Pending Tasks:", |page| parts::pending(page, facts));
+    page.section("8. Current Work:", |page| {
+        parts::results(page, facts, kept, shares.results);
+        parts::details(page, material.digest, kept);
+    });
+    page.section("9. Optional Next Step:", |page| parts::next_step(page, facts));
+    page.finish()
+}
+
+/// Writes a handoff for whoever takes over (P5c).
+pub fn handoff(material: &mut Material<'_>, budget: u64, counter: &mut Counter) -> String {
+    let mut page = Page::new(budget, counter);
+    let shares = Shares::of(budget);
+    let facts = material.facts;
+    let kept = material.kept;
+    page.section("## Progress", |page| {
+        parts::instructions(page, material.instructions);
+        parts::state(page, facts, kept, shares.state);
+    });
+    page.section("## What binds", |page| words::write(page, facts, kept, shares.words));
+    page.section("## Files", |page| parts::files(page, facts, shares.files));
+    page.section("## Commands and problems", |page| {
+        parts::commands(page, facts, shares.small);
+        parts::errors(page, facts, shares.small);
+    });
+    page.section("## Details", |page| parts::details(page, material.digest, kept));
+    page.finish()
+}
+
+/// Summarises a span of messages (P4): what was asked, done and said in it.
+pub fn span(entries: &[Entry], budget: u64, counter: &mut Counter) -> String {
+    let mut facts = Facts::default();
+    for entry in entries {
+        facts.push(&entry.message);
+    }
+    let mut page = Page::new(budget, counter);
+    let shares = Shares::of(budget);
+    words::write(&mut page, &facts, "", shares.words);
+    parts::files(&mut page, &facts, shares.files * 2);
+    parts::commands(&mut page, &facts, shares.small * 2);
+    parts::errors(&mut page, &facts, shares.small);
+    parts::results(&mut page, &facts, "", shares.results * 3);
+    page.finish()
+}
+
+/// How a budget is shared out. What a part does not need goes to the details, which come last.
+struct Shares {
+    state: u64,
+    words: u64,
+    files: u64,
+    results: u64,
+    small: u64,
+}
+
+impl Shares {
+    fn of(budget: u64) -> Self {
+        let share = |percent: u64| budget * percent / 100;
+        Self { state: share(10), words: share(30), files: share(8), results: share(8), small: share(4) }
+    }
+}

@@ -1,0 +1,70 @@
+//! Text that never grows over its budget.
+
+use crate::tokens::Counter;
+
+/// A text that is written line by line until its tokens are spent.
+pub(super) struct Page<'a> {
+    text: String,
+    left: u64,
+    counter: &'a mut Counter,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(budget: u64, counter: &'a mut Counter) -> Self {
+        Self { text: String::new(), left: budget, counter }
+    }
+
+    /// Adds a line, if it fits.
+    pub(super) fn line(&mut self, line: &str) -> bool {
+        let cost = self.counter.text(line) + 1;
+        if cost > self.left {
+            return false;
+        }
+        self.left -= cost;
+        self.text.push_str(line);
+        self.text.push('\n');
+        true
+    }
+
+    /// Adds lines while they fit, within a share of the page.
+    pub(super) fn lines<S: AsRef<str>>(&mut self, most: u64, lines: impl IntoIterator<Item = S>) {
+        let floor = self.left.saturating_sub(most);
+        for line in lines {
+            let cost = self.counter.text(line.as_ref()) + 1;
+            if self.left < floor + cost || !self.line(line.as_ref()) {
+                return;
+            }
+        }
+    }
+
+    /// A heading with what `write` puts under it; nothing, if that is nothing.
+    pub(super) fn section(&mut self, heading: &str, write: impl FnOnce(&mut Self)) {
+        let (length, left) = (self.text.len(), self.left);
+        let lead = if self.text.is_empty() { heading.to_owned() } else { format!("\n{heading}") };
+        if !self.line(&lead) {
+            return;
+        }
+        let empty = self.text.len();
+        write(self);
+        if self.text.len() == empty {
+            self.text.truncate(length);
+            self.left = left;
+        }
+    }
+
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn counter(&mut self) -> &mut Counter {
+        self.counter
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}

@@ -1,0 +1,164 @@
+//! What the scribe's texts are made of. Each part is shared by notes, summaries and handoffs.
+
+use super::DigestWanted;
+use super::page::Page;
+use crate::facts::{DirectiveKind, Facts, Status, Touch};
+use crate::text::{head, middle_cut, one_line};
+use crate::tokens::Counter;
+
+pub(super) fn title(page: &mut Page<'_>, facts: &Facts) {
+    if let Some(first) = facts.turns().first() {
+        let title: Vec<&str> = first.asked.split_whitespace().take(10).collect();
+        page.line(&one_line(&title.join(" "), 80));
+    }
+}
+
+pub(super) fn instructions(page: &mut Page<'_>, instructions: Option<&str>) {
+    if let Some(text) = instructions.map(str::trim).filter(|text| !text.is_empty()) {
+        page.line(&format!("Asked of this summary: {text}"));
+    }
+}
+
+/// The first request and the newest one.
+pub(super) fn request(page: &mut Page<'_>, facts: &Facts) {
+    let turns = facts.turns();
+    if let Some(first) = turns.first() {
+        page.line(&format!("First request: {}", first.asked));
+    }
+    if let [_, .., last] = turns {
+        page.line(&format!("Newest request: {}", last.asked));
+    }
+}
+
+/// What is in flight, what the model said last, what is open.
+pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
+    if let Some(turn) = facts.turns().last() {
+        page.line(&format!("Newest request [{}]: {}", head(turn.id.as_str(), 8), turn.asked));
+    }
+    if let Some(said) = facts.last_answer()
+        && !kept.contains(said.text.trim())
+    {
+        page.line(&format!("Last said by the assistant: {}", middle_cut(said.text.trim(), 900)));
+    }
+    pending(page, facts);
+    let failing = facts.tests().iter().rev().filter(|run| !run.passed).map(|run| {
+        let what = if run.failing.is_empty() {
+            run.summary.clone().unwrap_or_default()
+        } else {
+            run.failing.join(", ")
+        };
+        format!("- failing: `{}` {what}", one_line(&run.command, 120))
+    });
+    page.lines(most / 2, failing);
+    let errors = facts.open_errors().collect::<Vec<_>>();
+    let newest = errors.iter().rev().take(4);
+    page.lines(
+        most / 2,
+        newest.map(|error| format!("- open error: {} (`{}`)", error.line, one_line(&error.source, 80))),
+    );
+}
+
+/// The list of tasks, what is open first.
+pub(super) fn pending(page: &mut Page<'_>, facts: &Facts) {
+    let todos = facts.todos();
+    let of = |status: Status, mark: &'static str| {
+        todos
+            .iter()
+            .filter(move |todo| todo.status == status)
+            .map(move |todo| format!("- [{mark}] {}", todo.text))
+    };
+    page.lines(page.left() / 6, of(Status::Active, "doing").chain(of(Status::Pending, " ")));
+    let done: Vec<String> = of(Status::Done, "x").collect();
+    page.lines(page.left() / 12, done.iter().rev());
+}
+
+pub(super) fn next_step(page: &mut Page<'_>, facts: &Facts) {
+    if let Some(todo) = facts.todos().iter().find(|todo| todo.status != Status::Done) {
+        page.line(&format!("Go on with: {}", todo.text));
+    }
+    if let Some(turn) = facts.turns().last() {
+        page.line(&format!("In the user's words: \"{}\"", turn.asked));
+    }
+}
+
+/// What the user answered when they were asked.
+pub(super) fn answers(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
+    let unseen = facts.answers().iter().rev().filter(|said| !kept.contains(said.text.as_str()));
+    page.lines(most, unseen.map(|said| format!("Answered when asked: {}", one_line(&said.text, 600))));
+}
+
+/// Changed files, then those read most recently.
+pub(super) fn files(page: &mut Page<'_>, facts: &Facts, most: u64) {
+    let files = facts.files();
+    let line = |file: &&&crate::facts::FileFact| {
+        let what = match file.last {
+            Touch::Read => "read".to_owned(),
+            Touch::Edited => format!("edited ×{}", file.changes),
+            Touch::Written => format!("written ×{}", file.changes),
+        };
+        format!("- {} ({what})", file.path)
+    };
+    let changed = files.iter().filter(|file| file.changes > 0);
+    page.lines(most * 2 / 3, changed.map(|file| line(&file)));
+    let read = files.iter().filter(|file| file.changes == 0);
+    page.lines(most / 3, read.map(|file| line(&file)));
+}
+
+/// Commands that were run more than once or last, and how they ended.
+pub(super) fn commands(page: &mut Page<'_>, facts: &Facts, most: u64) {
+    let mut commands = facts.commands();
+    commands.sort_by_key(|command| std::cmp::Reverse(command.runs.min(4)));
+    let lines = commands.iter().map(|command| {
+        let ended = match command.outcome {
+            Some(outcome) => match (outcome.failed, outcome.exit) {
+                (true, Some(code)) => format!("failed, exit {code}"),
+                (true, None) => "failed".to_owned(),
+                (false, _) => "ok".to_owned(),
+            },
+            None => "running".to_owned(),
+        };
+        let runs = if command.runs > 1 { format!(" ×{}", command.runs) } else { String::new() };
+        format!("- `{}`{runs}: {ended}", one_line(&command.command, 160))
+    });
+    page.lines(most, lines);
+}
+
+/// Errors seen and whether they stand, and what the user corrected.
+pub(super) fn errors(page: &mut Page<'_>, facts: &Facts, most: u64) {
+    let corrections = facts.directives().iter().rev().filter(|d| d.kind == DirectiveKind::Correction);
+    let said = page.text().to_owned();
+    page.lines(
+        most / 2,
+        corrections.filter(|d| !said.contains(&d.sentence)).map(|d| format!("- user: {}", d.sentence)),
+    );
+    let errors = facts.errors_seen().iter().rev().map(|error| {
+        let state = if error.open { "open" } else { "fixed" };
+        format!("- {state}: {} (`{}`)", one_line(&error.line, 160), one_line(&error.source, 60))
+    });
+    page.lines(most, errors);
+}
+
+/// How turns ended, newest first: what the user was told.
+pub(super) fn results(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
+    let turns = facts.turns().iter().rev().filter_map(|turn| {
+        let answer = turn.answer.as_deref()?;
+        (!kept.contains(answer))
+            .then(|| format!("- {} → {}", one_line(&turn.asked, 60), one_line(answer, 320)))
+    });
+    page.lines(most, turns);
+}
+
+/// Ranked details, with all that is left of the page.
+pub(super) fn details(
+    page: &mut Page<'_>,
+    digest: &mut dyn FnMut(DigestWanted<'_>, &mut Counter) -> String,
+    kept: &str,
+) {
+    let said = page.text().to_owned();
+    let budget = page.left().saturating_sub(4);
+    let text = digest(DigestWanted { budget, said: &[&said, kept] }, page.counter());
+    // Counted as a whole it may differ by a little from its lines.
+    for line in text.lines() {
+        page.line(line);
+    }
+}

@@ -1,0 +1,95 @@
+use super::{call, result, said};
+use serde_json::json;
+use throughline_core::compaction::{CUT_FOR_RETRY, Trigger, drop_oldest, retry_note, rounds};
+use throughline_core::pipeline::{Moment, Notice, Pipeline, Settings, Unrecorded};
+use throughline_core::profile::{CompactLimits, Profile, Threshold};
+use throughline_core::{Entry, Message, Role};
+
+fn five_rounds() -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for n in 0..5 {
+        entries.push(said(&format!("u{n}"), Role::User, "do it"));
+        entries.push(call(&format!("a{n}"), &format!("c{n}"), "Read", json!({}), "reading"));
+        entries.push(result(&format!("r{n}"), &format!("c{n}"), "text"));
+        entries.push(said(&format!("d{n}"), Role::Assistant, "done"));
+    }
+    entries
+}
+
+#[test]
+fn p5d_rounds_begin_where_nothing_is_split() {
+    let entries = five_rounds();
+    let starts = rounds(&entries);
+    assert_eq!(starts[..4], [0, 1, 3, 4], "the request, the call, what was said behind its result");
+}
+
+#[test]
+fn p5d_exactly_as_many_rounds_are_dropped_as_the_gap_needs() {
+    let entries = five_rounds();
+    let tokens = vec![100; entries.len()];
+    let limits = CompactLimits::default();
+    assert_eq!(drop_oldest(&entries, &tokens, Some(250), &limits), Some(3));
+    assert_eq!(drop_oldest(&entries, &tokens, Some(300), &limits), Some(3));
+    assert_eq!(drop_oldest(&entries, &tokens, Some(301), &limits), Some(4));
+    // Else a fifth of the rounds: three of fifteen.
+    assert_eq!(drop_oldest(&entries, &tokens, None, &limits), Some(rounds(&entries)[3]));
+    assert_eq!(drop_oldest(&entries, &tokens, Some(1 << 40), &limits), None, "nothing would be left");
+    assert_eq!(drop_oldest(&entries[..1], &tokens[..1], None, &limits), None);
+}
+
+#[test]
+fn p5d_an_answer_in_front_gets_a_note_before_it() {
+    let entries = five_rounds();
+    assert_eq!(retry_note(entries.get(1)).map(|note| note.to_text()).as_deref(), Some(CUT_FOR_RETRY));
+    assert!(retry_note(entries.first()).is_none());
+}
+
+/// A profile that can never compact what is said here.
+fn hopeless() -> Pipeline {
+    let mut profile = Profile::claude();
+    profile.compact = Some(CompactLimits { threshold: Threshold::Share(0.5), ..CompactLimits::default() });
+    let mut pipeline =
+        Pipeline::new(profile, Settings { window: 1_000, overhead: 900, ..Settings::for_model("gpt-5") });
+    pipeline.push(Message::text(Role::User, "word ".repeat(500)).into());
+    pipeline
+}
+
+#[test]
+fn p5_three_failures_open_the_breaker_and_only_the_user_closes_it() {
+    let mut pipeline = hopeless();
+    let mut tried = |compact| {
+        let moment = Moment { compact, ..Moment::default() };
+        pipeline.prepare(&moment, &mut Unrecorded).map(|pass| pass.notices).unwrap_or_default()
+    };
+    for _ in 0..3 {
+        assert!(tried(None).iter().any(|notice| matches!(notice, Notice::StillOver { .. })));
+    }
+    assert_eq!(tried(None), [Notice::BreakerOpen(3)]);
+    assert!(tried(Some(Trigger::Manual)).iter().any(|notice| matches!(notice, Notice::Declined { .. })));
+}
+
+#[test]
+fn p5_the_triggers_are_told_apart() {
+    let mut profile = Profile::throughline();
+    if let Some(compact) = &mut profile.compact {
+        compact.result_tokens = Some(1_500);
+    }
+    let trigger = |last: Entry| {
+        let mut pipeline =
+            Pipeline::new(profile.clone(), Settings { window: 4_000, ..Settings::for_model("gpt-5") });
+        pipeline.push(said("u", Role::User, "begin"));
+        for n in 0..6 {
+            pipeline.push(said(&format!("a{n}"), Role::Assistant, &"some words here ".repeat(300)));
+            pipeline.push(said(&format!("b{n}"), Role::User, "go on"));
+        }
+        pipeline.push(call("c", "c1", "Read", json!({}), "look"));
+        if last.message.results().next().is_none() {
+            pipeline.push(result("r", "c1", "x"));
+        }
+        pipeline.push(last);
+        let pass = pipeline.prepare(&Moment::default(), &mut Unrecorded).unwrap();
+        pass.changes.iter().find_map(|change| change.compacted.as_ref().map(|c| c.trigger))
+    };
+    assert_eq!(trigger(result("r", "c1", "x")), Some(Trigger::MidTurn));
+    assert_eq!(trigger(said("n", Role::User, "next")), Some(Trigger::PreTurn));
+}

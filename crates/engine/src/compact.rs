@@ -1,0 +1,116 @@
+//! One compaction of a conversation, with the offline scribe.
+
+use jiff::Timestamp;
+use std::sync::Arc;
+use throughline_core::compaction::{Compaction, Declined, Draft, Scaffold, Trigger};
+use throughline_core::profile::{CompactLimits, Profile, Strategy};
+use throughline_core::stages::{OwnTools, Scene};
+use throughline_core::tokens::Counter;
+use throughline_core::{Entry, Knowledge, Message};
+
+/// What to compact, and how.
+#[derive(Clone, Debug)]
+pub struct Order<'a> {
+    /// How.
+    pub strategy: Strategy,
+    /// The most tokens of the result.
+    pub budget: u64,
+    /// What the text shall pay attention to.
+    pub instructions: Option<&'a str>,
+    /// The model whose tokens are counted.
+    pub model: &'a str,
+    /// Where the session ran.
+    pub cwd: Option<&'a str>,
+    /// What becomes of the scaffold at the head.
+    pub scaffold: Scaffold,
+    /// Which of our own tools the model has.
+    pub tools: OwnTools,
+    /// The time.
+    pub now: Option<Timestamp>,
+}
+
+/// Compacts `view` to at most the budget. `said` is everything that was ever said, which may be more.
+///
+/// The result keeps the budget by our count *and* by the density that providers report for recorded sessions: dense text
+/// such as lists of names has more tokens than an estimate made for prose may say.
+pub fn compact(said: &[Arc<Message>], view: &[Entry], order: &Order<'_>) -> Result<Draft, Declined> {
+    let mut knowledge = Knowledge::default();
+    if let Some(cwd) = order.cwd {
+        knowledge.facts.set_cwd(cwd);
+    }
+    for message in said {
+        knowledge.push(message);
+    }
+    let mut counter = Counter::for_model(order.model);
+    let tokens: Vec<u64> = view.iter().map(|entry| counter.message(&entry.shown()).total()).collect();
+    let scene = Scene {
+        entries: view,
+        tokens: &tokens,
+        overhead: 0,
+        now: order.now,
+        sent: view.len(),
+        tools: order.tools,
+    };
+    let density = if counter.profile().tokenizer.is_exact() { CODEX_DENSITY } else { CLAUDE_DENSITY };
+    let mut budget = order.budget;
+    loop {
+        let draft = attempt(scene, &knowledge, order, budget, &mut counter)?;
+        let chars: usize = draft.entries.iter().map(|entry| written_chars(&entry.shown())).sum();
+        let by_density = (chars as f64 / density) as u64;
+        if by_density <= order.budget || budget <= LEAST_BUDGET {
+            return Ok(draft);
+        }
+        let share = order.budget as f64 / by_density as f64;
+        budget = ((budget as f64 * share * 0.995) as u64).max(LEAST_BUDGET);
+    }
+}
+
+/// Characters of a token in recorded sessions, by the usage that was reported for them.
+const CLAUDE_DENSITY: f64 = 2.63;
+/// See [`CLAUDE_DENSITY`].
+const CODEX_DENSITY: f64 = 3.29;
+/// Below this a budget is not narrowed further.
+const LEAST_BUDGET: u64 = 1_000;
+
+/// Characters of a message as it is sent: its text, and the names and ids around each block.
+fn written_chars(message: &Message) -> usize {
+    const AROUND: usize = 64;
+    message.to_text().chars().count() + AROUND * (1 + message.blocks.len())
+}
+
+fn attempt(
+    scene: Scene<'_>,
+    knowledge: &Knowledge,
+    order: &Order<'_>,
+    budget: u64,
+    counter: &mut Counter,
+) -> Result<Draft, Declined> {
+    let limits = limits_for(budget);
+    let compaction = Compaction {
+        scene,
+        facts: &knowledge.facts,
+        limits: &limits,
+        threshold: u64::MAX / 2,
+        trigger: Trigger::Manual,
+        instructions: order.instructions,
+        notes: None,
+        scaffold: order.scaffold,
+    };
+    let archive = &knowledge.archive;
+    compaction.offline(order.strategy, counter, &mut |wanted, counter| archive.digest(&wanted, counter))
+}
+
+/// The throughline profile's limits, for a result of this size.
+fn limits_for(budget: u64) -> CompactLimits {
+    let limits = Profile::throughline().compact.unwrap_or_default();
+    CompactLimits {
+        result_tokens: Some(budget),
+        notes_tokens: budget,
+        section_tokens: budget,
+        summary_tokens: budget,
+        user_tokens: limits.user_tokens.min(budget / 2),
+        keep_tokens: limits.keep_tokens.min(budget / 4),
+        keep_most: limits.keep_most.min(budget / 2),
+        ..limits
+    }
+}

@@ -1,0 +1,94 @@
+//! What stands around the conversation: the system prompt, the tools, what the provider is asked to clear.
+
+use crate::Options;
+use serde_json::{Value, json};
+use throughline_core::Wire;
+use throughline_core::pipeline::Pipeline;
+use throughline_core::recall;
+use throughline_core::stages::{microcompact, snip};
+use throughline_wire::splice::{Body, Changes, Fragment};
+
+/// What was counted around the conversation of the request before.
+#[derive(Debug, Default)]
+pub(crate) struct Envelope {
+    system: Vec<u8>,
+    tools: Vec<u8>,
+    overhead: Option<u64>,
+    own: Option<Fragment>,
+}
+
+/// The share of the provider's own trigger from which on it is told of it.
+const NEAR_TRIGGER: f64 = 0.8;
+
+impl Envelope {
+    /// Tells the pipeline how much comes before the messages. Counted again only where it changed.
+    pub(crate) fn read(&mut self, body: &Body, options: &Options, pipeline: &mut Pipeline) {
+        let system = match body.wire() {
+            Wire::Anthropic => body.raw("system"),
+            Wire::Responses => body.raw("instructions"),
+            Wire::Chat => None,
+        };
+        let (system, tools) = (system.unwrap_or_default(), body.raw("tools").unwrap_or_default());
+        let max_output = ["max_tokens", "max_output_tokens", "max_completion_tokens"]
+            .iter()
+            .find_map(|key| std::str::from_utf8(body.raw(key)?).ok()?.trim().parse().ok());
+        if self.overhead.is_none() || system != self.system || tools != self.tools {
+            self.system = system.to_vec();
+            self.tools = tools.to_vec();
+            let own = own_tools(body.wire(), options);
+            self.own = (!own.is_empty()).then(|| with_own(body, own));
+            let sent = self.own.as_ref().map_or(tools, Fragment::bytes);
+            let tokens = pipeline.count_text(&String::from_utf8_lossy(system))
+                + pipeline.count_text(&String::from_utf8_lossy(sent));
+            self.overhead = Some(tokens);
+        }
+        let settings = pipeline.settings_mut();
+        settings.overhead = self.overhead.unwrap_or_default();
+        settings.max_output = max_output;
+    }
+
+    /// Adds our tools, and what the provider shall do by itself.
+    pub(crate) fn write(&self, body: &Body, pipeline: &Pipeline, changes: &mut Changes) {
+        if let Some(own) = &self.own {
+            changes.set("tools", own.clone());
+        }
+        if body.wire() != Wire::Anthropic {
+            return;
+        }
+        if let Some(limits) = &pipeline.profile().server
+            && body.raw("context_management").is_none()
+            && pipeline.tokens() as f64 >= limits.trigger_tokens as f64 * NEAR_TRIGGER
+        {
+            changes.set(
+                "context_management",
+                Fragment::from(&json!({ "edits": microcompact::server_edits(limits) })),
+            );
+        }
+        let deletions = pipeline.cached_deletions();
+        if !deletions.deleted.is_empty() {
+            changes.set("cache_edits", Fragment::from(&microcompact::cache_edits(deletions)));
+        }
+    }
+}
+
+fn own_tools(wire: Wire, options: &Options) -> Vec<Value> {
+    let mut own = Vec::new();
+    if options.tools.snip && options.profile.snip.is_some() {
+        own.push(snip::definition(wire));
+    }
+    if options.tools.recall {
+        own.push(recall::definition(wire));
+    }
+    own
+}
+
+/// The client's tools, then ours; one that the client has already is not added again.
+fn with_own(body: &Body, own: Vec<Value>) -> Fragment {
+    let mut tools = body.get("tools").and_then(|tools| tools.as_array().cloned()).unwrap_or_default();
+    for tool in own {
+        if !tools.contains(&tool) {
+            tools.push(tool);
+        }
+    }
+    Fragment::from(&Value::Array(tools))
+}

@@ -1,0 +1,130 @@
+//! A folder in which the decisions about one conversation persist.
+
+use crate::{Preparer, Restored};
+use jiff::Timestamp;
+use std::path::{Path, PathBuf};
+use throughline_core::pipeline::Journal;
+use throughline_core::stages::budget::Persisted;
+use throughline_core::{Meta, Origin, Record, SessionId};
+use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer, resume, session};
+
+/// Writes decisions to a ledger, and texts that previews stand for to `tool-results` below a folder.
+pub struct LedgerJournal {
+    writer: Writer,
+    root: PathBuf,
+}
+
+impl LedgerJournal {
+    /// A journal in an open ledger.
+    pub fn new(writer: Writer, root: &Path) -> Self {
+        Self { writer, root: root.to_owned() }
+    }
+
+    /// The ledger.
+    pub fn path(&self) -> &Path {
+        self.writer.path()
+    }
+
+    /// Makes sure that what was written is there after a power cut.
+    pub fn end_turn(&mut self) -> Result<(), LedgerError> {
+        self.writer.end_turn()
+    }
+}
+
+impl Journal for LedgerJournal {
+    type Error = LedgerError;
+
+    fn append(&mut self, record: Record) -> Result<Origin, LedgerError> {
+        Ok(self.writer.append(&[record])?.into_iter().next().unwrap_or_default())
+    }
+
+    fn persist(&mut self, file: &Persisted) -> Result<(), LedgerError> {
+        throughline_ledger::write_private(&self.root, &file.file_name, file.text.as_bytes())
+    }
+
+    fn place(&self, file_name: &str) -> String {
+        self.root.join(file_name).display().to_string()
+    }
+}
+
+/// A folder for the requests of one conversation: a home of its own with one ledger; or only a place for long texts.
+pub enum RequestFolder {
+    /// Decisions persist.
+    Recorded(Box<LedgerJournal>),
+    /// Only texts that previews stand for are saved, below this folder.
+    Unrecorded(PathBuf),
+}
+
+impl RequestFolder {
+    /// Opens a folder, or makes it, and tells `preparer` what was decided there before.
+    pub fn open(root: &Path, preparer: &mut Preparer, now: Timestamp) -> Result<Self, LedgerError> {
+        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        let home = Home::new(root.clone());
+        let writer = match home.ledgers()?.first() {
+            Some(path) => {
+                let writer = Writer::open(&home, path, SyncPolicy::Turn)?;
+                let resumed = resume(&home, path)?;
+                let mut restored = Restored { view: resumed.view, ..Restored::default() };
+                session::each_record(&home, path, &mut |_, record| {
+                    match record {
+                        Record::Message(message) => restored.messages.push(*message),
+                        Record::Event(event) => restored.events.push(*event),
+                        Record::Meta(_)
+                        | Record::Turn(_)
+                        | Record::Edit(_)
+                        | Record::Checkpoint(_)
+                        | Record::Card(_) => {}
+                    }
+                    Ok::<_, LedgerError>(())
+                })?;
+                preparer.restore(restored);
+                writer
+            }
+            None => {
+                let meta = Meta::new(SessionId::fresh(), now, "throughline");
+                Writer::create(&home, meta, SyncPolicy::Turn)?
+            }
+        };
+        Ok(Self::Recorded(Box::new(LedgerJournal::new(writer, &root))))
+    }
+
+    /// Nothing is written down but the texts that previews stand for.
+    pub fn unrecorded(root: &Path) -> Self {
+        Self::Unrecorded(root.to_owned())
+    }
+
+    /// Makes sure that what was written is there after a power cut.
+    pub fn finish(&mut self) -> Result<(), LedgerError> {
+        match self {
+            Self::Recorded(journal) => journal.end_turn(),
+            Self::Unrecorded(_) => Ok(()),
+        }
+    }
+}
+
+impl Journal for RequestFolder {
+    type Error = LedgerError;
+
+    fn append(&mut self, record: Record) -> Result<Origin, LedgerError> {
+        match self {
+            Self::Recorded(journal) => journal.append(record),
+            Self::Unrecorded(_) => Ok(Origin::default()),
+        }
+    }
+
+    fn persist(&mut self, file: &Persisted) -> Result<(), LedgerError> {
+        match self {
+            Self::Recorded(journal) => journal.persist(file),
+            Self::Unrecorded(root) => {
+                throughline_ledger::write_private(root, &file.file_name, file.text.as_bytes())
+            }
+        }
+    }
+
+    fn place(&self, file_name: &str) -> String {
+        match self {
+            Self::Recorded(journal) => journal.place(file_name),
+            Self::Unrecorded(root) => root.join(file_name).display().to_string(),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Sessions at work: requests prepared, sessions compacted, recorded sessions replayed.
+//!
+//! - [`Preparer`]: a provider's request in, the managed request out, for the three wires.
+//! - [`compact`]: one compaction of a conversation.
+//! - [`replay`]: a recorded session through the pipeline, request by request, under any profile.
+
+mod compact;
+mod envelope;
+mod folder;
+mod prepare;
+pub mod replay;
+mod written;
+
+pub use compact::{Order, compact};
+pub use folder::{LedgerJournal, RequestFolder};
+pub use prepare::{Options, PrepareError, Prepared, Preparer, Restored};

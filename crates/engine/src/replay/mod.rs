@@ -1,0 +1,129 @@
+//! Replay: a recorded session through the pipeline, request by request, under several profiles at once.
+//!
+//! What the agent would have been sent, what it would have cost, and what of it was needed later. All profiles see the
+//! same messages in the same order and share what is derived from them; only their views differ.
+
+mod recording;
+mod report;
+mod run;
+
+pub use recording::{Recording, RecordingError};
+pub use report::{CompactionReport, Fates, Mark, NeededReport, Run, Sent, SessionReport, Summary};
+
+use crate::replay::run::Lane;
+use std::sync::Arc;
+use throughline_core::archive::needed;
+use throughline_core::cost::Ttl;
+use throughline_core::profile::Profile;
+use throughline_core::recall;
+use throughline_core::stages::OwnTools;
+use throughline_core::tokens::{Breakdown, Counter};
+use throughline_core::{Message, SharedKnowledge};
+
+/// How to replay.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Under which rules.
+    pub profiles: Vec<Profile>,
+    /// The context window in tokens.
+    pub window: u64,
+    /// The model, where it is not the recorded one.
+    pub model: Option<String>,
+    /// Whether compactions are judged by what the session needed later.
+    pub judge: bool,
+    /// How long the provider's cache lives.
+    pub ttl: Ttl,
+    /// Whether the recorded times count: without them the cache never expires between two requests.
+    pub timed: bool,
+}
+
+impl Plan {
+    /// Profiles in a window, judged.
+    pub fn new(profiles: Vec<Profile>, window: u64) -> Self {
+        Self { profiles, window, model: None, judge: true, ttl: Ttl::Short, timed: true }
+    }
+}
+
+/// Runs a recorded session through the pipeline, under each profile and under none.
+pub fn replay(recording: &Recording, plan: &Plan) -> SessionReport {
+    let model = plan.model.clone().unwrap_or_else(|| recording.model_or_default().to_owned());
+    let knowledge = SharedKnowledge::default();
+    if let Some(cwd) = &recording.cwd {
+        knowledge.change(|known| known.facts.set_cwd(cwd));
+    }
+    let mut lanes: Vec<Lane> = std::iter::once(Profile::off())
+        .chain(plan.profiles.iter().filter(|profile| profile.name != "off").cloned())
+        .map(|profile| Lane::new(profile, recording, plan, &model, &knowledge))
+        .collect();
+    let mut counter = Counter::for_model(&model);
+    let mut judge = plan.judge.then(|| Judge::new(&recording.messages));
+    let mut fed = 0;
+    for (number, &upto) in recording.requests.iter().enumerate() {
+        let fresh: Vec<(&Arc<Message>, Breakdown)> =
+            recording.messages[fed..upto].iter().map(|message| (message, counter.message(message))).collect();
+        for (message, _) in &fresh {
+            knowledge.push(message);
+            if let Some(judge) = &mut judge {
+                judge.push(message);
+            }
+        }
+        fed = upto;
+        let answer = answer_tokens(recording, number, &mut counter);
+        for lane in &mut lanes {
+            lane.request(&run::Asked { number, upto, fresh: &fresh, answer, plan }, judge.as_mut());
+        }
+    }
+    SessionReport {
+        name: recording.name.clone(),
+        client: recording.client.clone(),
+        model,
+        messages: recording.messages.len(),
+        requests: recording.requests.len(),
+        recorded_compactions: recording.compactions,
+        runs: lanes.into_iter().map(Lane::finish).collect(),
+    }
+}
+
+/// Tokens of the answer to a request.
+fn answer_tokens(recording: &Recording, number: usize, counter: &mut Counter) -> u64 {
+    use throughline_core::Role;
+    let from = recording.requests[number];
+    let to = recording.requests.get(number + 1).copied().unwrap_or(recording.messages.len());
+    let answer = recording.messages[from..to].iter().filter(|message| message.role == Role::Assistant);
+    answer.map(|message| counter.message(message).total()).sum()
+}
+
+/// Judges compactions by the session's own future.
+pub(crate) struct Judge {
+    future: needed::Future,
+    index: recall::Index,
+}
+
+impl Judge {
+    fn new(messages: &[Arc<Message>]) -> Self {
+        Self { future: needed::Future::new(messages), index: recall::Index::default() }
+    }
+
+    fn push(&mut self, message: &Arc<Message>) {
+        self.index.push(message);
+    }
+
+    /// What a context keeps of what is needed after the first `upto` messages.
+    pub(crate) fn judge(&mut self, upto: usize, context: &str) -> Option<NeededReport> {
+        let needed = self.future.at(upto)?;
+        let score = needed.score(context);
+        let index = &self.index;
+        let found = needed.found(context, |query| index.answer_text(query));
+        Some(NeededReport {
+            needed: score.needed,
+            kept: score.kept,
+            rare: score.rare,
+            pair: score.pair,
+            constraints: score.constraints,
+            found,
+        })
+    }
+}
+
+/// Which of our own tools a replayed model has: a recorded one can't use them, but placeholders name them.
+pub(crate) const TOOLS: OwnTools = OwnTools { snip: false, recall: true };

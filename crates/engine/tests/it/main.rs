@@ -1,0 +1,7 @@
+//! Tests of the engine, one binary.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod adversarial;
+mod common;
+mod folded;
+mod prepare;
