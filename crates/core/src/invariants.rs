@@ -150,6 +150,36 @@ pub fn check<M: Borrow<Message>>(messages: &[M]) -> Vec<Violation> {
     found
 }
 
+/// The last place at which a conversation that keeps the rules can be parted: no call before it waits for a result behind it,
+/// and no record of an answer is parted from the others.
+pub fn settled<M: Borrow<Message>>(messages: &[M]) -> usize {
+    let mut open: HashSet<&CallId> = HashSet::new();
+    let mut place = 0;
+    let mut answer: Option<&Message> = None;
+    let mut closed = true;
+    for (at, message) in messages.iter().map(Borrow::borrow).enumerate() {
+        let begins = match message.role {
+            Role::User => has_words(message),
+            // Another answer, behind all results of the one before.
+            Role::Assistant => closed && answer.is_none_or(|a| a.group.is_none() || a.group != message.group),
+            Role::System | Role::Developer | Role::Tool => false,
+        };
+        if open.is_empty() && begins {
+            place = at;
+        }
+        if message.role == Role::Assistant {
+            answer = Some(message);
+            closed = false;
+        }
+        message.results().for_each(|result| {
+            open.remove(&result.call);
+            closed = true;
+        });
+        open.extend(message.calls().filter(|call| call.kind.needs_result()).map(|call| &call.id));
+    }
+    place
+}
+
 /// System and developer messages may stand anywhere.
 fn is_scaffold(message: &Message) -> bool {
     match message.role {

@@ -259,8 +259,8 @@ impl CompactLimits {
         match self.threshold {
             Threshold::Below(buffer) => {
                 let output = max_output.unwrap_or(self.output_tokens).min(self.output_tokens);
-                // A window so small that the reserves would eat it is shared half and half.
-                window.saturating_sub(output + buffer).max(window / 2)
+                // The reserves are made for large windows: of a small one they take a quarter at most.
+                window.saturating_sub(output + buffer).max(window / 4 * 3)
             }
             Threshold::Share(share) => (window as f64 * share) as u64,
         }
@@ -309,7 +309,7 @@ impl Profile {
             compact: Some(CompactLimits {
                 threshold: Threshold::Share(0.9),
                 strategies: vec![Strategy::Notes, Strategy::Handoff],
-                early_share: Some(0.9),
+                early_share: Some(0.85),
                 keep_tokens: 2_500,
                 keep_texts: 2,
                 keep_most: 4_000,

@@ -3,6 +3,7 @@
 use crate::{Preparer, Restored};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use throughline_core::pipeline::Journal;
 use throughline_core::stages::budget::Persisted;
 use throughline_core::{Meta, Origin, Record, SessionId};
@@ -67,7 +68,7 @@ impl RequestFolder {
                 let mut restored = Restored { view: resumed.view, ..Restored::default() };
                 session::each_record(&home, path, &mut |_, record| {
                     match record {
-                        Record::Message(message) => restored.messages.push(*message),
+                        Record::Message(message) => restored.messages.push(Arc::new(*message)),
                         Record::Event(event) => restored.events.push(*event),
                         Record::Meta(_)
                         | Record::Turn(_)

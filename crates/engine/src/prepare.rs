@@ -1,6 +1,7 @@
 //! A provider's request in, the managed request out.
 
 use crate::envelope::Envelope;
+use crate::layout::Layout;
 use crate::written::Written;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
@@ -9,10 +10,11 @@ use throughline_core::pipeline::{Journal, Moment, Pass, Pipeline, Settings};
 use throughline_core::profile::Profile;
 use throughline_core::stages::OwnTools;
 use throughline_core::{
-    Edit, EditId, Entry, Event, Message, MessageId, Op, Record, Role, Stage, View, Wire, content_id, invariants,
+    Edit, EditId, Entry, Event, Message, MessageId, Op, Record, Role, Stage, View, Wire, content_id,
+    invariants,
 };
 use throughline_wire::WireError;
-use throughline_wire::splice::{Body, Slot, SpliceError};
+use throughline_wire::splice::{Body, Changes, SpliceError};
 
 /// How requests are prepared.
 #[derive(Clone, Debug)]
@@ -61,6 +63,7 @@ pub struct Preparer {
     places: HashMap<MessageId, usize>,
     envelope: Envelope,
     written: Written,
+    layout: Layout,
     /// When the request before was made.
     asked: Option<Timestamp>,
     /// Messages of earlier runs.
@@ -71,7 +74,7 @@ pub struct Preparer {
 #[derive(Debug, Default)]
 pub struct Restored {
     /// Every message, in order.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Arc<Message>>,
     /// Every event, in order.
     pub events: Vec<Event>,
     /// The view as it stands.
@@ -117,6 +120,7 @@ impl Preparer {
             places: HashMap::new(),
             envelope: Envelope::default(),
             written: Written::default(),
+            layout: Layout::default(),
             asked: None,
             restored: None,
         }
@@ -219,9 +223,13 @@ impl Preparer {
             diverged = earlier.newest.as_ref() != history(common);
         }
         let kept = history(common).cloned();
-        self.ids.truncate(same);
-        self.ids.extend(ids);
-        self.places = self.ids.iter().enumerate().map(|(at, id)| (id.clone(), at)).collect();
+        for gone in self.ids.drain(same..) {
+            self.places.remove(&gone);
+        }
+        for id in ids {
+            self.places.insert(id.clone(), self.ids.len());
+            self.ids.push(id);
+        }
         if diverged {
             let in_view =
                 kept.as_ref().is_none_or(|id| pipeline.view().entries().iter().any(|e| e.message.id == *id));
@@ -246,49 +254,23 @@ impl Preparer {
         Ok(())
     }
 
+    /// The request as it is to be sent: what the view shows, with everything else as the client wrote it.
     fn write<E>(
         &mut self,
         body: &Body,
         pipeline: &Pipeline,
         pass: Pass,
     ) -> Result<Prepared, PrepareError<E>> {
-        let entries = pipeline.view().entries();
-        let shown = pipeline.messages();
-        let (messages, repairs) = if invariants::check(&shown).is_empty() {
-            (shown, Vec::new())
+        let threshold = pipeline.threshold();
+        let repairs = self.layout.bring_up(pipeline, &pass);
+        let mut changes = if self.layout.is_as_sent(&self.ids) {
+            Changes::default()
         } else {
-            let owned: Vec<Message> = shown.iter().map(|message| (**message).clone()).collect();
-            let (repaired, repairs) = invariants::repair(owned);
-            (repaired.into_iter().map(Arc::new).collect(), repairs)
+            self.layout.changes(body, &self.places, &mut self.written)?
         };
-        let originals: HashMap<&MessageId, &Entry> = if repairs.is_empty() {
-            HashMap::new()
-        } else {
-            entries.iter().map(|entry| (&entry.message.id, entry)).collect()
-        };
-        let mut slots: Vec<Slot<'_>> = Vec::with_capacity(messages.len());
-        for (at, message) in messages.iter().enumerate() {
-            let entry =
-                if repairs.is_empty() { entries.get(at) } else { originals.get(&message.id).copied() };
-            let place = self.places.get(&message.id).copied();
-            let as_it_was = entry.is_some_and(|entry| {
-                entry.overlays.is_empty()
-                    && (Arc::ptr_eq(&entry.message, message) || *entry.message == **message)
-            });
-            match place {
-                Some(place) if as_it_was => slots.push(Slot::Keep(place)),
-                Some(_) | None => {
-                    let element = place.and_then(|place| body.element(place));
-                    slots.extend(
-                        self.written.fragments(self.wire, message, element).into_iter().map(Slot::Written),
-                    );
-                }
-            }
-        }
-        let mut changes = body.changes(&slots)?;
         self.envelope.write(body, pipeline, &mut changes);
         let bytes = body.rebuild(&changes)?.into_owned();
-        Ok(Prepared { bytes, pass, repairs, threshold: pipeline.threshold() })
+        Ok(Prepared { bytes, pass, repairs, threshold })
     }
 }
 
@@ -302,11 +284,11 @@ impl Earlier {
     fn take_over(restored: Restored, pipeline: &mut Pipeline) -> Self {
         let mut earlier = Self { known: HashSet::new(), newest: None };
         for message in &restored.messages {
-            pipeline.remember(message);
             if !is_own(message) {
                 earlier.newest = Some(message.id.clone());
                 earlier.known.insert(message.id.clone());
             }
+            pipeline.remember(message);
         }
         pipeline.restore(restored.view);
         restored.events.iter().for_each(|event| pipeline.recall_event(event));

@@ -15,7 +15,7 @@ use tantivy::DocAddress;
 use tantivy::collector::TopDocs;
 
 /// Candidates that are scored again, at least.
-const CANDIDATES: usize = 48;
+const CANDIDATES: usize = 40;
 /// The same where the index library finds them, by a score that is only like ours.
 const CANDIDATES_FILTERED: usize = 64;
 /// The same for a search in one session, where they are cheap.

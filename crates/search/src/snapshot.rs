@@ -1,7 +1,8 @@
 //! The index as it stood at one moment, with its columns open.
 
 use crate::index::{Fields, column};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyError};
@@ -31,16 +32,39 @@ pub(crate) struct Columns {
     pub(crate) tool: Texts,
 }
 
-/// A column of texts; a segment where no document has one lacks it.
-pub(crate) struct Texts(Option<StrColumn>);
+/// A column of few texts for many documents; a segment where no document has one lacks it.
+pub(crate) struct Texts {
+    column: Option<StrColumn>,
+    /// Texts that were read before, by their number in the column.
+    known: Mutex<HashMap<u64, String>>,
+}
+
+/// Texts of a column that are remembered.
+const KNOWN_TEXTS: usize = 4096;
 
 impl Texts {
     /// The first text of a document.
     pub(crate) fn get(&self, doc: DocId) -> Result<Option<String>, TantivyError> {
-        let Some(texts) = &self.0 else { return Ok(None) };
+        let Some(texts) = &self.column else { return Ok(None) };
         let Some(ord) = texts.term_ords(doc).next() else { return Ok(None) };
-        let mut out = String::new();
-        Ok(texts.ord_to_str(ord, &mut out)?.then_some(out))
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = known.get(&ord) {
+            return Ok(Some(text.clone()));
+        }
+        let mut text = String::new();
+        if !texts.ord_to_str(ord, &mut text)? {
+            return Ok(None);
+        }
+        if known.len() < KNOWN_TEXTS {
+            known.insert(ord, text.clone());
+        }
+        Ok(Some(text))
+    }
+}
+
+impl From<Option<StrColumn>> for Texts {
+    fn from(column: Option<StrColumn>) -> Self {
+        Self { column, known: Mutex::default() }
     }
 }
 
@@ -61,7 +85,7 @@ impl Snapshot {
 impl Columns {
     fn open(segment: &SegmentReader, fields: &Fields) -> Result<Self, TantivyError> {
         let columns = segment.fast_fields();
-        let texts = |name: &str| columns.str(name).map(Texts);
+        let texts = |name: &str| columns.str(name).map(Texts::from);
         Ok(Self {
             body: segment.inverted_index(fields.body)?,
             place: columns.u64(column::PLACE)?,

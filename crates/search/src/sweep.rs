@@ -20,7 +20,7 @@ const WINDOW: u32 = 1 << 14;
 const FIRST_WINDOW: u32 = 1 << 11;
 
 /// Looking a document up costs as much as sweeping so many postings.
-const LOOK_UP: usize = 12;
+const LOOK_UP: u64 = 24;
 
 /// Terms worth less than this share of the best one are weak …
 const WEAK: f32 = 0.3;
@@ -208,8 +208,9 @@ impl Sums {
             for n in decisive..terms.len() {
                 self.drop_hopeless(window, rest[n]);
                 // Postings of this term in the window, if they are spread evenly.
-                let spread = terms[n].frequency as usize * WINDOW as usize / reader.max_doc().max(1) as usize;
-                if self.promising.len() * LOOK_UP > spread {
+                let spread =
+                    u64::from(terms[n].frequency) * u64::from(WINDOW) / u64::from(reader.max_doc().max(1));
+                if self.promising.len() as u64 * LOOK_UP > spread {
                     self.add(&mut terms[n], window, lengths);
                 } else {
                     self.look_up(&mut terms[n], window, lengths);
@@ -307,7 +308,6 @@ impl Top {
     }
 
     fn into_sorted(self) -> Vec<DocAddress> {
-        // What was put last into the order of worst first comes first.
         self.heap.into_sorted_vec().into_iter().map(|Reverse((_, Reverse(doc)))| doc).collect()
     }
 }

@@ -40,12 +40,18 @@ impl Archive {
     fn stakes(&self, wanted: &DigestWanted<'_>) -> Stakes {
         let now = self.items.len() as u32;
         let is_said = |name: &Name| {
-            wanted.said.iter().any(|said| memchr::memmem::find(said.as_bytes(), name.text.as_bytes()).is_some())
+            wanted
+                .said
+                .iter()
+                .any(|said| memchr::memmem::find(said.as_bytes(), name.text.as_bytes()).is_some())
         };
         Stakes {
             chance: self.names.iter().map(|name| weigh::chance(name, now)).collect(),
             said: self.names.iter().map(is_said).collect(),
-            within: (0u32..).zip(self.names.iter()).filter_map(|(id, name)| Some((id, self.within(name)?))).collect(),
+            within: (0u32..)
+                .zip(self.names.iter())
+                .filter_map(|(id, name)| Some((id, self.within(name)?)))
+                .collect(),
         }
     }
 

@@ -19,21 +19,28 @@ impl Gaps {
     pub(super) fn keep(&mut self, between: &str, most: usize) -> Gap {
         let Ok(raw) = u8::try_from(between.len()) else { return Gap::default() };
         let start = self.0.len();
-        let mut space = false;
+        // On both sides of a gap stands a string, as good as a letter.
+        let (mut space, mut dropped, mut letter) = (false, false, true);
         for c in between.chars() {
-            if c.is_whitespace() || c.is_control() {
-                space = true;
-            } else if !matches!(c, '`' | '*') {
-                if std::mem::take(&mut space) {
-                    self.0.push(' ');
-                }
-                self.0.push(c);
+            if matches!(c, '`' | '*') {
+                dropped = true;
+                continue;
             }
+            space |= c.is_whitespace() || c.is_control() || (dropped && letter && !joins(c));
+            dropped = false;
+            if c.is_whitespace() || c.is_control() {
+                continue;
+            }
+            if std::mem::take(&mut space) {
+                self.0.push(' ');
+            }
+            self.0.push(c);
+            letter = c.is_alphanumeric();
             if self.0.len() - start > most {
                 break;
             }
         }
-        if space || self.0.len() == start {
+        if space || (dropped && letter) {
             self.0.push(' ');
         }
         let length = self.0.len() - start;
@@ -58,6 +65,11 @@ impl Gaps {
         self.0.push_str(other.0.get(from..from + gap.len()).unwrap_or_default());
         Gap { at, ..gap }
     }
+}
+
+/// Whether a character may follow a word without a space.
+fn joins(c: char) -> bool {
+    matches!(c, ',' | '.' | ';' | ':' | '/' | '=' | ')')
 }
 
 impl Gap {

@@ -66,7 +66,10 @@ pub(super) fn parts(message: &Message) -> impl Iterator<Item = (Part<'_>, Option
         Body::Text(text) => {
             let voice = match message.role {
                 Role::Assistant => Voice::Prose,
-                Role::User if real && (message.flags.typed || Fragment::recognise(Speaker::User, text).is_none()) => {
+                Role::User
+                    if real
+                        && (message.flags.typed || Fragment::recognise(Speaker::User, text).is_none()) =>
+                {
                     Voice::User
                 }
                 Role::User | Role::Tool | Role::System | Role::Developer => Voice::Scaffold,
@@ -169,7 +172,9 @@ fn without_cd(command: &str) -> &str {
 fn patched(text: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let rest = line.strip_prefix("*** ")?;
-        let rest = ["Update File: ", "Add File: ", "Delete File: "].iter().find_map(|mark| rest.strip_prefix(mark))?;
+        let rest = ["Update File: ", "Add File: ", "Delete File: "]
+            .iter()
+            .find_map(|mark| rest.strip_prefix(mark))?;
         Some(rest.trim().to_owned())
     })
 }

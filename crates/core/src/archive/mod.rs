@@ -127,7 +127,10 @@ impl Archive {
             // The same string again close by says nothing new.
             if last.is_none_or(|last| entity.at.saturating_sub(last as usize) > place::WINDOW) {
                 names.set_last(name, entity.at as u32);
-                let gap = part.text.get(end..entity.at).map_or_else(Gap::default, |between| gaps.keep(between, most));
+                let gap = part
+                    .text
+                    .get(end..entity.at)
+                    .map_or_else(Gap::default, |between| gaps.keep(between, most));
                 marks.push(Mark { name, at: entity.at as u32, gap });
                 end = end.max(entity.at + entity.text.len());
             }

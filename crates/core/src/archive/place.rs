@@ -1,6 +1,7 @@
 //! Which strings stand in which lines, at a price.
 
 use super::{Archive, Mark};
+use crate::entity::Kind;
 use std::collections::{HashMap, HashSet};
 
 /// Bytes within which two strings of a block stand together.
@@ -13,6 +14,8 @@ const GIVEN_BOND: f64 = 0.1;
 const EXPECTED: f64 = 0.5;
 /// A string that stands elsewhere already must be worth more to stand here too.
 const AGAIN: f64 = 1.3;
+/// Repeated numbers are mostly limits and times that a tool is called with.
+const NUMBER_AGAIN: f64 = 3.0;
 /// Bytes of a gap that count towards a string's cost: the rest is for the reader.
 const COUNTED_GAP: usize = 8;
 /// Neighbours on either side that count.
@@ -103,11 +106,18 @@ impl State<'_> {
             if before().any(|other| other.name == one.name || self.contains(other.name, one.name)) {
                 continue;
             }
-            let again = if self.placed[one.name as usize] { AGAIN } else { 1.0 };
+            let again = match (self.placed[one.name as usize], self.archive.names.get(one.name).kind) {
+                (false, _) => 1.0,
+                (true, Kind::Number) => NUMBER_AGAIN,
+                (true, Kind::Path | Kind::Symbol | Kind::Error | Kind::Id | Kind::Flag | Kind::Quoted) => {
+                    AGAIN
+                }
+            };
             let mut worth = self.own_worth(one);
             let is_new = |other: &Candidate| !self.together.contains(&key(one.name, other.name));
             let joined: Vec<u32> = before().filter(|other| is_new(other)).map(|other| other.name).collect();
-            worth += joined.iter().map(|n| bond * one.chance.min(self.stakes.chance[*n as usize])).sum::<f64>();
+            worth +=
+                joined.iter().map(|n| bond * one.chance.min(self.stakes.chance[*n as usize])).sum::<f64>();
             let behind = worthy[i + 1..].iter().take_while(|other| one.is_near(other)).take(NEIGHBOURS);
             worth += behind
                 .filter(|other| other.name != one.name && !self.placed[other.name as usize])

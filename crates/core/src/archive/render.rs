@@ -36,6 +36,9 @@ pub(super) fn render(archive: &Archive, lines: &[Line]) -> String {
     out
 }
 
+/// Commands up to this length are shown whole, longer ones where what they name fills half of them.
+const SHORT_COMMAND: usize = 48;
+
 struct Beginning {
     head: String,
     /// What the head does not say.
@@ -50,17 +53,27 @@ fn beginning(archive: &Archive, item: &Item, marks: &[Mark]) -> Beginning {
                 let named = marks.iter().position(|mark| target.ends_with(text(mark)));
                 let shown = named.map_or_else(|| base(target), |i| text(&marks[i]));
                 let head = format!("{} {shown}:", item.head);
-                let rest = marks.iter().enumerate().filter(|(i, _)| Some(*i) != named).map(|(_, m)| *m).collect();
+                let rest =
+                    marks.iter().enumerate().filter(|(i, _)| Some(*i) != named).map(|(_, m)| *m).collect();
                 Beginning { head, rest }
             }
             None => {
-                let covered: usize =
-                    marks.iter().map(&text).filter(|text| item.head.contains(*text)).map(|text| text.len() + 1).sum();
-                if covered * 2 >= item.head.len() && !item.head.ends_with('…') {
+                let covered: usize = marks
+                    .iter()
+                    .map(&text)
+                    .filter(|text| item.head.contains(*text))
+                    .map(|text| text.len() + 1)
+                    .sum();
+                if (covered * 2 >= item.head.len() && !item.head.ends_with('…'))
+                    || item.head.len() <= SHORT_COMMAND
+                {
                     let rest = marks.iter().filter(|mark| !item.head.contains(text(mark))).copied().collect();
                     Beginning { head: format!("$ {}", item.head), rest }
                 } else {
-                    Beginning { head: format!("$ {}", first_words(&item.head)).trim_end().to_owned(), rest: marks.to_vec() }
+                    Beginning {
+                        head: format!("$ {}", first_words(&item.head)).trim_end().to_owned(),
+                        rest: marks.to_vec(),
+                    }
                 }
             }
         },
@@ -108,7 +121,8 @@ impl Writer<'_> {
         let mut before: Option<(Mark, bool)> = None;
         for mark in marks {
             let name = self.archive.names.get(mark.name);
-            let quoted = name.kind == Kind::Quoted && name.text.contains(' ') && !name.text.starts_with(['"', '\'']);
+            let quoted =
+                name.kind == Kind::Quoted && name.text.contains(' ') && !name.text.starts_with(['"', '\'']);
             let gap = before.map_or(" ", |last| self.gap(last, (*mark, quoted)).unwrap_or(self.broken));
             out.push_str(gap);
             if quoted {

@@ -70,7 +70,9 @@ impl Root {
 fn said(message: &Message) -> Option<Box<str>> {
     message.blocks.iter().find_map(|block| {
         let text = match &block.body {
-            Body::Text(text) if Fragment::recognise(Speaker::User, text) == Some(Fragment::Environment) => text,
+            Body::Text(text) if Fragment::recognise(Speaker::User, text) == Some(Fragment::Environment) => {
+                text
+            }
             Body::Text(_)
             | Body::Reasoning { .. }
             | Body::ToolCall(_)
@@ -81,7 +83,8 @@ fn said(message: &Message) -> Option<Box<str>> {
         };
         let (_, rest) = text.split_once("<cwd>")?;
         let (dir, _) = rest.split_once("</cwd>")?;
-        Some(dir.trim().trim_end_matches('/').into()).filter(|dir: &Box<str>| dir.starts_with('/'))
+        let dir = dir.trim().trim_end_matches('/');
+        dir.starts_with('/').then(|| dir.into())
     })
 }
 
@@ -95,7 +98,14 @@ mod tests {
 
     #[test]
     fn the_root_is_where_paths_are_named_both_ways() {
-        let root = root(&["/w/app/src/a.rs", "src/a.rs", "/w/app/src/b.rs", "src/b.rs", "/w/app/x.rs", "/etc/ssl/c"]);
+        let root = root(&[
+            "/w/app/src/a.rs",
+            "src/a.rs",
+            "/w/app/src/b.rs",
+            "src/b.rs",
+            "/w/app/x.rs",
+            "/etc/ssl/c",
+        ]);
         assert_eq!(root.dir(), Some("/w/app"));
         assert_eq!(root.strip("/w/app/src/a.rs"), "src/a.rs");
         assert_eq!(root.strip("/w/apple"), "/w/apple");

@@ -100,7 +100,8 @@ fn ends(output: &str) -> impl Iterator<Item = &str> {
 
 fn failing_test(line: &str) -> Option<String> {
     // What follows the mark: a name and more, or nothing but the name.
-    let first = ["--- FAIL: ", "FAILED "].iter().find_map(|mark| line.strip_prefix(mark)?.split_whitespace().next());
+    let first =
+        ["--- FAIL: ", "FAILED "].iter().find_map(|mark| line.strip_prefix(mark)?.split_whitespace().next());
     let whole = || ["✕ ", "✗ ", "× ", "(fail) "].iter().find_map(|mark| line.strip_prefix(mark));
     let rust = || line.strip_prefix("test ")?.strip_suffix(" ... FAILED");
     let name = first.or_else(whole).or_else(rust)?;

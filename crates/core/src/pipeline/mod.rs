@@ -106,6 +106,10 @@ pub struct Pipeline {
     knowledge: SharedKnowledge,
     /// Whether somebody else tells the knowledge what was said.
     told: bool,
+    /// Messages that the knowledge is not told yet: no request waits for it.
+    untold: Vec<Arc<Message>>,
+    /// Whether the model ever called `Snip`.
+    snips: bool,
     /// Entries that were sent as they are.
     sent: usize,
     state: State,
@@ -135,6 +139,8 @@ impl Pipeline {
             counter,
             knowledge: SharedKnowledge::default(),
             told: false,
+            untold: Vec::new(),
+            snips: false,
             sent: 0,
             state: State::default(),
         }
@@ -146,9 +152,18 @@ impl Pipeline {
     }
 
     /// A message that was said before the view begins: it is known, but not shown.
-    pub fn remember(&mut self, message: &Message) {
+    pub fn remember(&mut self, message: &Arc<Message>) {
         if !self.told {
-            self.knowledge.push(message);
+            self.untold.push(message.clone());
+        }
+    }
+
+    /// Derives what the messages so far show. It is done before a compaction at the latest; whoever has time to spare, as after
+    /// an answer, does it earlier.
+    pub fn catch_up(&mut self) {
+        let untold = std::mem::take(&mut self.untold);
+        if !untold.is_empty() {
+            self.knowledge.change(|known| untold.iter().for_each(|message| known.push(message)));
         }
     }
 
@@ -159,6 +174,7 @@ impl Pipeline {
         // Whatever has an answer behind it was sent.
         let answered = self.view.entries().iter().rposition(|e| e.message.role == crate::Role::Assistant);
         self.sent = answered.unwrap_or(0);
+        self.snips = self.view.entries().iter().any(|entry| snip::is_called(&entry.message));
     }
 
     /// An event that a pipeline wrote earlier; the last of each kind counts. To be told after [`restore`](Self::restore).
@@ -190,6 +206,7 @@ impl Pipeline {
     /// Something was said.
     pub fn push(&mut self, entry: Entry) {
         self.remember(&entry.message);
+        self.snips = self.snips || snip::is_called(&entry.message);
         let shown = !entry.message.flags.display_only;
         self.view.push(entry);
         if shown {
@@ -256,9 +273,14 @@ impl Pipeline {
         (scene, &mut self.counter)
     }
 
+    /// Whether messages are sent with marks that only the model needs.
+    pub fn marks(&self) -> bool {
+        self.settings.tools.snip && self.profile.snip.is_some()
+    }
+
     /// The messages to send: as the view shows them, with the marks that only the model needs.
     pub fn messages(&self) -> Vec<Arc<Message>> {
-        if self.settings.tools.snip && self.profile.snip.is_some() {
+        if self.marks() {
             let tags = snip::Tags::of(self.view.entries());
             return self.view.messages().enumerate().map(|(at, message)| tags.mark(at, message)).collect();
         }
@@ -286,7 +308,7 @@ impl Pipeline {
         Some(limits.threshold_for(self.settings.window, self.settings.max_output))
     }
 
-    /// What is known of the session.
+    /// What is known of the session, up to the last [`catch_up`](Self::catch_up).
     pub fn knowledge(&self) -> &SharedKnowledge {
         &self.knowledge
     }

@@ -1,9 +1,10 @@
 //! The cheap stages, and how a decision takes effect.
 
 use super::{Change, Journal, Moment, Notice, Pass, Pipeline};
+use crate::profile::BudgetLimits;
 use crate::stages::microcompact::{self, CachedState};
 use crate::stages::{Proposal, budget, snip};
-use crate::{CallId, EditId, Entry, Event, Record};
+use crate::{CallId, EditId, Entry, Event, Record, ResultContent, Role, ToolResult};
 
 impl Pipeline {
     /// P2: what the model asked to drop.
@@ -13,7 +14,7 @@ impl Pipeline {
         journal: &mut J,
         pass: &mut Pass,
     ) -> Result<(), J::Error> {
-        if self.profile.snip.is_none() {
+        if self.profile.snip.is_none() || !self.snips {
             return Ok(());
         }
         for call in snip::find_calls(self.view.entries()) {
@@ -40,7 +41,7 @@ impl Pipeline {
         pass: &mut Pass,
     ) -> Result<(), J::Error> {
         let Some(limits) = self.profile.budget else { return Ok(()) };
-        if self.sent == self.view.entries().len() {
+        if !self.may_be_over(&limits) {
             return Ok(());
         }
         let outcome = {
@@ -53,6 +54,19 @@ impl Pipeline {
             journal.persist(file)?;
         }
         self.apply(outcome.proposal, None, moment, journal, pass)
+    }
+
+    /// Whether what is new can break a limit at all: the results since the last answer, in characters or more.
+    fn may_be_over(&self, limits: &BudgetLimits) -> bool {
+        let entries = self.view.entries();
+        let from =
+            entries[..self.sent].iter().rposition(|entry| entry.message.role == Role::Assistant).unwrap_or(0);
+        let bytes = |result: &ToolResult| match &result.content {
+            ResultContent::Text(text) => text.len(),
+            ResultContent::Parts(_) => result.content.to_text().len(),
+        };
+        let results = entries[from..].iter().flat_map(|entry| entry.message.results());
+        results.map(bytes).sum::<usize>() > limits.result_chars.min(limits.message_chars)
     }
 
     /// P3: old results are cleared; first hit wins.

@@ -8,7 +8,7 @@ mod nudge;
 mod tags;
 mod tool;
 
-pub use calls::{SnipCall, edit_id, find_calls};
+pub use calls::{SnipCall, edit_id, find_calls, is_called};
 pub use nudge::nudge;
 pub use tags::{Tags, marked, tag};
 pub use tool::{NAME, Request, answer, definition, parse};

@@ -11,14 +11,15 @@ pub use recording::{Recording, RecordingError};
 pub use report::{CompactionReport, Fates, Mark, NeededReport, Run, Sent, SessionReport, Summary};
 
 use crate::replay::run::Lane;
+use std::collections::HashMap;
 use std::sync::Arc;
 use throughline_core::archive::needed;
 use throughline_core::cost::Ttl;
 use throughline_core::profile::Profile;
 use throughline_core::recall;
 use throughline_core::stages::OwnTools;
-use throughline_core::tokens::{Breakdown, Counter};
-use throughline_core::{Message, SharedKnowledge};
+use throughline_core::tokens::{Breakdown, Counter, Tokenizer};
+use throughline_core::{Message, MessageId, SharedKnowledge};
 
 /// How to replay.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub struct Plan {
 impl Plan {
     /// Profiles in a window, judged.
     pub fn new(profiles: Vec<Profile>, window: u64) -> Self {
-        Self { profiles, window, model: None, judge: true, ttl: Ttl::Short, timed: true }
+        Self { profiles, window, model: None, judge: true, ttl: Ttl::Never, timed: false }
     }
 }
 
@@ -56,16 +57,13 @@ pub fn replay(recording: &Recording, plan: &Plan) -> SessionReport {
         .map(|profile| Lane::new(profile, recording, plan, &model, &knowledge))
         .collect();
     let mut counter = Counter::for_model(&model);
-    let mut judge = plan.judge.then(|| Judge::new(&recording.messages));
+    let mut judge = plan.judge.then(|| Judge::new(&recording.messages, Tokenizer::for_model(&model)));
     let mut fed = 0;
     for (number, &upto) in recording.requests.iter().enumerate() {
         let fresh: Vec<(&Arc<Message>, Breakdown)> =
             recording.messages[fed..upto].iter().map(|message| (message, counter.message(message))).collect();
         for (message, _) in &fresh {
             knowledge.push(message);
-            if let Some(judge) = &mut judge {
-                judge.push(message);
-            }
         }
         fed = upto;
         let answer = answer_tokens(recording, number, &mut counter);
@@ -96,31 +94,53 @@ fn answer_tokens(recording: &Recording, number: usize, counter: &mut Counter) ->
 /// Judges compactions by the session's own future.
 pub(crate) struct Judge {
     future: needed::Future,
+    messages: Vec<Arc<Message>>,
+    said: HashMap<MessageId, Arc<Message>>,
     index: recall::Index,
+    indexed: usize,
+    tokenizer: Tokenizer,
 }
 
 impl Judge {
-    fn new(messages: &[Arc<Message>]) -> Self {
-        Self { future: needed::Future::new(messages), index: recall::Index::default() }
+    fn new(messages: &[Arc<Message>], tokenizer: Tokenizer) -> Self {
+        Self {
+            future: needed::Future::new(messages),
+            messages: messages.to_vec(),
+            said: messages.iter().map(|message| (message.id.clone(), message.clone())).collect(),
+            index: recall::Index::default(),
+            indexed: 0,
+            tokenizer,
+        }
     }
 
-    fn push(&mut self, message: &Arc<Message>) {
-        self.index.push(message);
-    }
-
-    /// What a context keeps of what is needed after the first `upto` messages.
-    pub(crate) fn judge(&mut self, upto: usize, context: &str) -> Option<NeededReport> {
+    /// What a view keeps of what is needed after the first `upto` messages, and what one search in all that was said
+    /// before brings back.
+    pub(crate) fn judge(&mut self, upto: usize, view: &[Arc<Message>]) -> Option<NeededReport> {
         let needed = self.future.at(upto)?;
-        let score = needed.score(context);
-        let index = &self.index;
-        let found = needed.found(context, |query| index.answer_text(query));
+        // Sessions that are never compacted need no index.
+        for message in &self.messages[self.indexed..upto] {
+            self.index.push(message);
+        }
+        self.indexed = upto;
+        let context = view.iter().map(|message| message.to_text()).collect::<Vec<_>>().join("\n");
+        let visible: recall::Visible = view.iter().map(|message| &**message).collect();
+        let desk = recall::Desk {
+            index: &self.index,
+            archive: &self.said,
+            visible: Some(&visible),
+            tokenizer: self.tokenizer,
+            limits: recall::Limits::default(),
+        };
+        let search =
+            |query: &str| desk.carry_out(&recall::Call::Search { query: query.to_owned(), limit: None }).text;
+        let score = needed.score(&context);
         Some(NeededReport {
             needed: score.needed,
             kept: score.kept,
             rare: score.rare,
             pair: score.pair,
             constraints: score.constraints,
-            found,
+            found: needed.found(&context, search),
         })
     }
 }

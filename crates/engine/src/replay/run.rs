@@ -150,7 +150,7 @@ impl Lane {
         let Some(compacted) = pass.changes.iter().find_map(|change| change.compacted.as_ref()) else {
             return;
         };
-        let needed = judge.and_then(|judge| judge.judge(asked.upto, &self.context()));
+        let needed = judge.and_then(|judge| judge.judge(asked.upto, &self.shown()));
         self.run.compactions.push(CompactionReport {
             request: asked.number,
             strategy: compacted.strategy,
@@ -163,8 +163,8 @@ impl Lane {
     }
 
     /// Everything that the model can see.
-    fn context(&self) -> String {
-        self.pipeline.view().messages().map(|message| message.to_text()).collect::<Vec<_>>().join("\n")
+    fn shown(&self) -> Vec<Arc<Message>> {
+        self.pipeline.view().messages().collect()
     }
 
     pub(super) fn finish(mut self) -> Run {

@@ -188,7 +188,7 @@ impl Session {
         let mut pipeline = Self::pipeline(&self.profile);
         throughline_ledger::session::each_record(&self.home, self.journal.path(), &mut |_, record| {
             if let Record::Message(message) = record {
-                pipeline.remember(&message);
+                pipeline.remember(&std::sync::Arc::new(*message));
             }
             Ok::<_, throughline_ledger::LedgerError>(())
         })

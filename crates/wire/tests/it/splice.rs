@@ -165,6 +165,22 @@ fn w1_what_is_not_json_is_named_with_its_place() {
 }
 
 #[test]
+fn w1_every_byte_at_every_place_in_a_string_is_judged_as_json_does() {
+    for byte in 0..=u8::MAX {
+        for place in 0..20 {
+            let mut text = br#"{"messages":["aaaaaaaaaaaaaaaaaaaa"]}"#.to_vec();
+            text[14 + place] = byte;
+            let theirs = serde_json::from_slice::<Value>(&text).is_ok();
+            assert_eq!(Body::parse(Wire::Chat, text.as_slice()).is_ok(), theirs, "{byte:#x} at {place}");
+            // The last bytes of a text are looked at one by one.
+            let end = &[b"{\"".as_slice(), &text[14..=14 + place], b"\":1}"].concat();
+            let theirs = serde_json::from_slice::<Value>(end).is_ok();
+            assert_eq!(Body::parse(Wire::Chat, end.as_slice()).is_ok(), theirs, "{byte:#x} at {place}");
+        }
+    }
+}
+
+#[test]
 fn w1_changes_that_have_no_place_are_refused() {
     let body = Body::parse(Wire::Chat, r#"{"messages":[1,2]}"#).unwrap();
     let refused = |body: &Body, change: &dyn Fn(&mut Changes)| {

@@ -30,8 +30,8 @@ pub(crate) struct Replay {
     /// Count tokens and money as for this model [default: the recorded one].
     #[arg(long)]
     model: Option<String>,
-    /// How long the provider keeps its prompt cache.
-    #[arg(long, value_enum, default_value = "5m")]
+    /// How long the provider keeps its prompt cache: with 5m or 1h, pauses in the recording cost a fresh write.
+    #[arg(long, value_enum, default_value = "forever")]
     cache: CacheArg,
     /// Leave out the judgement of compactions by what the session needed later.
     #[arg(long)]

@@ -6,6 +6,7 @@ mod export;
 pub(crate) mod import;
 pub(crate) mod list;
 mod rebuild_index;
+mod recall;
 mod search;
 mod show;
 
@@ -21,6 +22,8 @@ pub(crate) enum Sessions {
     Show(show::Show),
     /// Find messages in all sessions.
     Search(search::Search),
+    /// Read again what was said in a session, as the Recall tool does: by words or by handle.
+    Recall(recall::Recall),
     /// Begin a new session where another one stood; nothing is copied.
     Fork(change::Fork),
     /// Take the last turns out of the view.
@@ -47,6 +50,7 @@ impl Sessions {
             Self::List(command) => command.run(context),
             Self::Show(command) => command.run(context),
             Self::Search(command) => command.run(context),
+            Self::Recall(command) => command.run(context),
             Self::Fork(command) => command.run(context),
             Self::Rollback(command) => command.run(context),
             Self::Undo(command) => command.run(context),

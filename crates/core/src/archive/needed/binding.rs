@@ -2,8 +2,25 @@
 
 /// Words that bind, lower case; those of several words are matched as they stand.
 const CUES: [&str; 19] = [
-    "never", "always", "don't", "dont", "do not", "must", "only", "instead", "make sure", "should", "shouldn't",
-    "please", "avoid", "prefer", "without", "no need", "keep", "ensure", "want",
+    "never",
+    "always",
+    "don't",
+    "dont",
+    "do not",
+    "must",
+    "only",
+    "instead",
+    "make sure",
+    "should",
+    "shouldn't",
+    "please",
+    "avoid",
+    "prefer",
+    "without",
+    "no need",
+    "keep",
+    "ensure",
+    "want",
 ];
 const MORE_CUES: [&str; 1] = ["need to"];
 /// Longer messages are pasted material rather than instructions.

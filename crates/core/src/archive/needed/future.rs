@@ -3,9 +3,9 @@
 use super::super::item::{self, Voice};
 use super::super::root::Root;
 use super::binding;
+use crate::Message;
 use crate::entity::Kind;
 use crate::text::{head, tail};
-use crate::Message;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -105,7 +105,9 @@ impl Future {
                 item::scan_cut(&part.text, |entity| {
                     let text = match entity.kind {
                         Kind::Path => root.strip(entity.text),
-                        Kind::Symbol | Kind::Error | Kind::Id | Kind::Number | Kind::Flag | Kind::Quoted => entity.text,
+                        Kind::Symbol | Kind::Error | Kind::Id | Kind::Number | Kind::Flag | Kind::Quoted => {
+                            entity.text
+                        }
                     };
                     let id = match ids.get(text) {
                         Some(&id) => id,
@@ -148,7 +150,10 @@ impl Future {
         for (at, block) in after.iter().enumerate() {
             let own = matches!(block.voice, Voice::Prose | Voice::Call);
             for &name in &block.distinct {
-                if met.insert(name) && own && self.held[name as usize].first().is_some_and(|&b| (b as usize) < now) {
+                if met.insert(name)
+                    && own
+                    && self.held[name as usize].first().is_some_and(|&b| (b as usize) < now)
+                {
                     first.push((name, now + at));
                 }
             }
@@ -192,7 +197,11 @@ impl Future {
             .filter(|block| others.contains(block))
             .any(|&block| {
                 let places = |name: u32| {
-                    self.blocks[block as usize].marks.iter().filter(move |m| m.0 == name).map(|m| m.1 as usize)
+                    self.blocks[block as usize]
+                        .marks
+                        .iter()
+                        .filter(move |m| m.0 == name)
+                        .map(|m| m.1 as usize)
                 };
                 let reach = TOGETHER + self.names[a as usize].len().max(self.names[b as usize].len());
                 places(a).any(|x| places(b).any(|y| x.abs_diff(y) <= reach))
@@ -223,7 +232,10 @@ impl Future {
     fn text(&self, block: usize) -> String {
         let message = self.blocks[block].message;
         let nth = block - self.starts[message];
-        item::parts(&self.messages[message]).nth(nth).map(|(part, _)| part.text.into_owned()).unwrap_or_default()
+        item::parts(&self.messages[message])
+            .nth(nth)
+            .map(|(part, _)| part.text.into_owned())
+            .unwrap_or_default()
     }
 
     fn binding(&self, upto: usize) -> Vec<String> {
@@ -259,11 +271,14 @@ impl Needed {
     /// What a context keeps.
     pub fn score(&self, context: &str) -> Score {
         let held: Vec<bool> = self.uses.iter().map(|one| holds(context, &one.text)).collect();
-        let rare: Vec<bool> = self.uses.iter().zip(&held).filter(|(one, _)| one.rare).map(|(_, held)| *held).collect();
+        let rare: Vec<bool> =
+            self.uses.iter().zip(&held).filter(|(one, _)| one.rare).map(|(_, held)| *held).collect();
         let pairs: Vec<bool> = self
             .pairs
             .iter()
-            .map(|&(a, b)| held[a] && held[b] && stand_together(context, &self.uses[a].text, &self.uses[b].text))
+            .map(|&(a, b)| {
+                held[a] && held[b] && stand_together(context, &self.uses[a].text, &self.uses[b].text)
+            })
             .collect();
         let binding: Vec<bool> = self.binding.iter().map(|sentence| holds(context, sentence)).collect();
         Score {

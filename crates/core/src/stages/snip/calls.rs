@@ -31,6 +31,11 @@ pub fn find_calls(entries: &[Entry]) -> Vec<SnipCall> {
     calls.into_iter().filter(names_something).collect()
 }
 
+/// Whether the model calls the tool in a message.
+pub fn is_called(message: &crate::Message) -> bool {
+    message.calls().any(|call| call.name == NAME)
+}
+
 fn all_calls(entries: &[Entry]) -> Vec<SnipCall> {
     let mut found = Vec::new();
     for (at, entry) in entries.iter().enumerate() {

@@ -1,0 +1,138 @@
+//! What the next request is made of, brought up to date rather than made anew.
+
+use crate::written::Written;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use throughline_core::pipeline::{Pass, Pipeline};
+use throughline_core::{CallId, Entry, Message, MessageId, invariants};
+use throughline_wire::splice::{Body, Changes, Slot, SpliceError};
+
+/// The messages of the next request, in order. While nothing is decided, a request costs what is new in it.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    messages: Vec<Shown>,
+    /// Whether every message is one of the client's, as the client sent it.
+    plain: bool,
+    valid: Valid,
+}
+
+#[derive(Debug)]
+struct Shown {
+    message: Arc<Message>,
+    /// Nothing stands in place of any of its blocks.
+    as_said: bool,
+}
+
+/// How far the messages were found to keep the rules.
+#[derive(Debug, Default)]
+struct Valid {
+    /// Everything before is in order, and every call in it is answered.
+    upto: usize,
+    calls: HashSet<CallId>,
+}
+
+impl Layout {
+    /// Takes in what a pass left. Returns what had to be put right.
+    pub(crate) fn bring_up(&mut self, pipeline: &Pipeline, pass: &Pass) -> Vec<invariants::Repair> {
+        let entries = pipeline.view().entries();
+        let grew_only = !pass.changed()
+            && pass.unchanged >= self.messages.len()
+            && self.messages.len() <= entries.len()
+            && !pipeline.marks()
+            && self.last_is(entries);
+        if !grew_only {
+            self.messages.clear();
+            self.valid = Valid::default();
+            self.plain = true;
+            let shown = pipeline.messages();
+            self.messages
+                .extend(shown.into_iter().zip(entries).map(|(message, entry)| as_shown(message, entry)));
+        } else {
+            self.messages
+                .extend(entries[self.messages.len()..].iter().map(|entry| as_shown(entry.shown(), entry)));
+        }
+        let from = self.valid.upto.min(self.messages.len());
+        self.plain = self.plain && self.messages[from..].iter().all(|shown| shown.as_said);
+        if self.check(from) {
+            return Vec::new();
+        }
+        let owned: Vec<Message> = self.messages.iter().map(|shown| (*shown.message).clone()).collect();
+        let (repaired, repairs) = invariants::repair(owned);
+        let before: HashMap<MessageId, Shown> =
+            self.messages.drain(..).map(|shown| (shown.message.id.clone(), shown)).collect();
+        self.messages.extend(repaired.into_iter().map(|message| {
+            let as_said =
+                before.get(&message.id).is_some_and(|shown| shown.as_said && *shown.message == message);
+            Shown { message: Arc::new(message), as_said }
+        }));
+        // What was put right is put right again each time: nothing of it may be taken for granted.
+        self.valid = Valid::default();
+        self.plain = false;
+        repairs
+    }
+
+    /// Whether the view still ends, as far as it is known here, with the message that is known to be there.
+    fn last_is(&self, entries: &[Entry]) -> bool {
+        match self.messages.last() {
+            Some(shown) => {
+                entries.get(self.messages.len() - 1).is_some_and(|entry| entry.message.id == shown.message.id)
+            }
+            None => false,
+        }
+    }
+
+    /// Checks the rules from a place on where everything before is in order.
+    fn check(&mut self, from: usize) -> bool {
+        let suffix: Vec<&Message> = self.messages[from..].iter().map(|shown| &*shown.message).collect();
+        let fine = invariants::check(&suffix)
+            .iter()
+            .all(|broken| from > 0 && broken.rule == invariants::Rule::UserFirst);
+        let calls = |messages: &[&Message]| -> Vec<CallId> {
+            let calls = messages.iter().flat_map(|message| message.calls());
+            calls.filter(|call| call.kind.needs_result()).map(|call| call.id.clone()).collect()
+        };
+        let unique = calls(&suffix).iter().all(|call| !self.valid.calls.contains(call));
+        if !fine || !unique {
+            return false;
+        }
+        // The next check begins at the last place where no call waits.
+        let settled = invariants::settled(&suffix);
+        self.valid.upto = from + settled;
+        self.valid.calls.extend(calls(&suffix[..settled]));
+        true
+    }
+
+    /// Whether the request is, message for message, what the client sent.
+    pub(crate) fn is_as_sent(&self, ids: &[MessageId]) -> bool {
+        self.plain
+            && self.messages.len() == ids.len()
+            && self.messages.last().map(|shown| &shown.message.id) == ids.last()
+    }
+
+    /// What must change in the client's body.
+    pub(crate) fn changes(
+        &self,
+        body: &Body,
+        places: &HashMap<MessageId, usize>,
+        written: &mut Written,
+    ) -> Result<Changes, SpliceError> {
+        let mut slots: Vec<Slot<'_>> = Vec::with_capacity(self.messages.len());
+        for Shown { message, as_said } in &self.messages {
+            match places.get(&message.id) {
+                Some(place) if *as_said => slots.push(Slot::Keep(*place)),
+                place => {
+                    let element = place.and_then(|place| body.element(*place));
+                    let fragments = written.fragments(body.wire(), message, element);
+                    slots.extend(fragments.into_iter().map(Slot::Written));
+                }
+            }
+        }
+        body.changes(&slots)
+    }
+}
+
+fn as_shown(message: Arc<Message>, entry: &Entry) -> Shown {
+    let as_said =
+        entry.overlays.is_empty() && (Arc::ptr_eq(&entry.message, &message) || *entry.message == *message);
+    Shown { message, as_said }
+}
