@@ -9,6 +9,7 @@ mod corpus;
 mod import;
 mod list;
 mod measure;
+mod pipeline;
 mod prepare;
 mod resume;
 mod search;
@@ -49,6 +50,8 @@ enum Question {
     Tokens,
     /// Does the next request of a long conversation cost little more than copying it?
     Prepare,
+    /// Does the pipeline keep requests small, cheap and valid, and what is needed later?
+    Pipeline,
     /// Does search stay near the bare index, however much there is?
     Search,
 }
@@ -78,6 +81,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Compactions => compactions::run(&setup)?,
             Question::Tokens => tokens::run(&setup)?,
             Question::Prepare => prepare::run(&setup)?,
+            Question::Pipeline => pipeline::run(&setup)?,
             Question::Search => search::run(&setup)?,
         };
         println!();

@@ -39,6 +39,14 @@ pub(crate) fn verdict(what: &str, value: f64, bound: f64, unit: &str) -> usize {
     usize::from(!within)
 }
 
+/// Prints one figure that has a lower bound; 1 if it is out of bounds.
+pub(crate) fn verdict_at_least(what: &str, value: f64, bound: f64) -> usize {
+    let within = value >= bound;
+    let mark = if within { "ok " } else { "OUT" };
+    println!("  {mark} {what}: {value:.3} (at least {bound})");
+    usize::from(!within)
+}
+
 pub(crate) fn mb(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

@@ -8,8 +8,11 @@ use crate::{Setup, corpus};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::Duration;
+use throughline_core::pipeline::{Moment, Unrecorded};
+use throughline_core::profile::Profile;
 use throughline_core::tokens::Counter;
 use throughline_core::{Message, Wire};
+use throughline_engine::Options;
 use throughline_wire::splice::{Body, Changes, Fragment};
 
 const WIRE: Wire = Wire::Anthropic;
@@ -39,6 +42,37 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
         );
         failed += verdict(case.what, ratio(prepare, baseline), 3.0, "×");
     }
+
+    for (what, window) in
+        [("whole pipeline, unchanged", 1_000_000), ("whole pipeline, after a compaction", tokens / 2)]
+    {
+        let (ours, baseline) = compare_pipeline(&first, &next, &added, window)?;
+        println!("  {ours:.2?} against {baseline:.2?}");
+        failed += verdict(what, ratio(ours, baseline), 3.0, "×");
+    }
+    let mut copies = vec![next.clone(); 7];
+    let (ours, baseline) = alternate(
+        7,
+        || {
+            let body = copies.pop().unwrap_or_default();
+            let mut preparer = managed(1_000_000);
+            black_box(preparer.prepare(body, &Moment::default(), &mut Unrecorded)?.bytes.len());
+            Ok(())
+        },
+        || {
+            let value: Value = serde_json::from_slice(&next)?;
+            let messages: Vec<Message> = value["messages"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|element| throughline_wire::decode_message(WIRE, element.clone()))
+                .collect();
+            black_box(Counter::for_model(MODEL).view(&messages).total());
+            Ok(())
+        },
+    )?;
+    println!("  {ours:.2?} against {baseline:.2?}");
+    failed += verdict("whole pipeline, first request", ratio(ours, baseline), 3.0, "×");
 
     let bare = tiktoken::get_encoding("o200k_base").ok_or_else(|| anyhow::anyhow!("no o200k table"))?;
     let mut copies = vec![next.clone(); 7];
@@ -72,6 +106,50 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
     Ok(failed + verdict("first cut, against parsing alone", ratio(ours, baseline), 1.0, "×"))
 }
 
+/// The model whose tokens the whole pipeline counts.
+const MODEL: &str = "claude-sonnet-4-5";
+
+fn managed(window: u64) -> throughline_engine::Preparer {
+    let options = Options { window: Some(window), ..Options::new(Profile::throughline()) };
+    throughline_engine::Preparer::new(WIRE, options)
+}
+
+/// The next request through every stage, with what is new counted and decided about, against parsing and writing what was
+/// added and copying the rest.
+fn compare_pipeline(
+    first: &[u8],
+    next: &[u8],
+    added: &str,
+    window: u64,
+) -> anyhow::Result<(Duration, Duration)> {
+    const RUNS: usize = 21;
+    let (mut ours, mut baseline) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let open = || -> anyhow::Result<throughline_engine::Preparer> {
+            let mut preparer = managed(window);
+            preparer.prepare(first.to_vec(), &Moment::default(), &mut Unrecorded)?;
+            Ok(preparer)
+        };
+        let (mut preparer, mut request) = (open()?, next.to_vec());
+        ours.push(time(&mut || {
+            let body = std::mem::take(&mut request);
+            black_box(preparer.prepare(body, &Moment::default(), &mut Unrecorded)?.bytes.len());
+            Ok(())
+        })?);
+        // The same again, so that caches and free memory are as they were for ours.
+        let (_preparer, request) = (open()?, next.to_vec());
+        baseline.push(time(&mut || {
+            let value: Value = serde_json::from_str(added)?;
+            let mut out = Vec::with_capacity(request.len());
+            out.extend_from_slice(&request[..request.len() - added.len()]);
+            out.extend_from_slice(value.to_string().as_bytes());
+            black_box(out);
+            Ok(())
+        })?);
+    }
+    Ok((median(ours), median(baseline)))
+}
+
 /// What is done to a request.
 #[derive(Clone, Copy)]
 struct Case {
@@ -100,8 +178,7 @@ const CASES: [Case; 5] = [
     Case { what: "next request, other tools, one edit", is_moved: true, edits: 1, output: Output::Whole },
 ];
 
-/// The requests of one conversation. The whole pipeline belongs here; this is the least that it has to do with each
-/// request.
+/// The requests of one conversation: the least that has to be done with each.
 struct Preparer {
     body: Body,
     counter: Counter,

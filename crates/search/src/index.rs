@@ -184,7 +184,8 @@ impl Index {
         let mut writer = self.writer(1)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         writer.merge(&small).wait()?;
-        // What this process still reads would stay on disk.
+        // What this process still knows of would stay on disk.
+        drop(segments);
         self.reload()?;
         writer.garbage_collect_files().wait()?;
         Ok(writer.wait_merging_threads()?)
@@ -304,6 +305,50 @@ mod tests {
         assert_eq!(ancestors("/a/").collect::<Vec<_>>(), ["/a", "/"]);
         assert_eq!(ancestors("x").collect::<Vec<_>>(), ["x"]);
         assert_eq!(ancestors("").collect::<Vec<_>>(), [""]);
+    }
+
+    fn doc(n: u64) -> Doc {
+        Doc {
+            session: "s".into(),
+            path: "s".into(),
+            id: n.to_string().into(),
+            ordinal: n,
+            role: Role::User,
+            at: None,
+            cwd: None,
+            offset: n,
+            end: n + 1,
+            words: crate::doc::Words { body: format!("message {n}"), ..Default::default() },
+        }
+    }
+
+    #[test]
+    fn small_segments_become_one_and_large_ones_are_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut index = Index::open(dir.path()).unwrap();
+        for numbers in [0..100, 100..110, 110..120] {
+            let mut writer = index.writer(1).unwrap();
+            for n in numbers {
+                writer.add_document(index.document(&doc(n))).unwrap();
+            }
+            writer.commit().unwrap();
+        }
+        index.reload().unwrap();
+        let sizes = |index: &Index| {
+            let segments = index.snapshot.searcher.segment_readers().iter();
+            let mut sizes: Vec<u32> = segments.map(tantivy::SegmentReader::num_docs).collect();
+            sizes.sort_unstable();
+            sizes
+        };
+        index.merge_small(19).unwrap();
+        assert_eq!(sizes(&index), [10, 10, 100]);
+        index.merge_small(20).unwrap();
+        assert_eq!(sizes(&index), [20, 100]);
+        index.merge_small(1_000).unwrap();
+        assert_eq!(sizes(&index), [120]);
+        // What was merged does not stay behind.
+        let postings = std::fs::read_dir(dir.path()).unwrap().filter_map(Result::ok);
+        assert_eq!(postings.filter(|f| f.path().extension().is_some_and(|e| e == "idx")).count(), 1);
     }
 
     #[test]

@@ -10,7 +10,9 @@ fn transcripts() -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 walk(path, found);
-            } else if path.extension().is_some_and(|e| e == "jsonl") && path.metadata().unwrap().len() > 100_000 {
+            } else if path.extension().is_some_and(|e| e == "jsonl")
+                && path.metadata().unwrap().len() > 100_000
+            {
                 found.push(path);
             }
         }
@@ -37,12 +39,26 @@ fn strings(value: &Value, out: &mut String) {
 #[test]
 fn p5_compact_keeps_its_budget_with_every_strategy_and_source() {
     let machine = Machine::with_samples();
-    let mut sources: Vec<String> = transcripts().iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let mut sources: Vec<String> =
+        transcripts().iter().map(|path| path.to_string_lossy().into_owned()).collect();
     sources.push(LONG.to_owned());
     for source in &sources {
         for strategy in ["notes", "summary", "handoff"] {
-            let done = machine.json(&["compact", source, "--strategy", strategy, "--scribe", "offline", "--budget", "4000"]);
-            assert!(done["tokens_after"].as_u64().unwrap() <= 4_000, "{source} {strategy}: {}", done["tokens_after"]);
+            let done = machine.json(&[
+                "compact",
+                source,
+                "--strategy",
+                strategy,
+                "--scribe",
+                "offline",
+                "--budget",
+                "4000",
+            ]);
+            assert!(
+                done["tokens_after"].as_u64().unwrap() <= 4_000,
+                "{source} {strategy}: {}",
+                done["tokens_after"]
+            );
             assert!(done["tokens_before"].as_u64() > done["tokens_after"].as_u64());
             let mut text = String::new();
             strings(&done["messages"], &mut text);
@@ -136,7 +152,10 @@ fn p3a_prepare_clears_old_results_after_an_hour() {
     body["messages"].as_array_mut().unwrap().push(json!({"role": "user", "content": "Thanks."}));
     let first = at("2026-01-01T12:00:00Z", &body);
     assert!(!first.contains("[Old tool result content cleared]"));
-    body["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": "You are welcome."}));
+    body["messages"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"role": "assistant", "content": "You are welcome."}));
     body["messages"].as_array_mut().unwrap().push(json!({"role": "user", "content": "One more thing."}));
     let later = at("2026-01-01T13:10:00Z", &body);
     assert_eq!(later.matches("[Old tool result content cleared]").count(), 3, "five of eight stay");
@@ -158,7 +177,12 @@ fn p5_prepare_compacts_at_the_threshold_and_stays_valid() {
 #[test]
 fn prepare_names_the_line_of_bad_input() {
     let machine = Machine::empty();
-    let run = machine.command().args(["prepare", "--wire", "chat"]).write_stdin("{\"messages\": [\n{]}").assert().failure();
+    let run = machine
+        .command()
+        .args(["prepare", "--wire", "chat"])
+        .write_stdin("{\"messages\": [\n{]}")
+        .assert()
+        .failure();
     let error = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
     assert!(error.contains("line 2"), "{error}");
 }

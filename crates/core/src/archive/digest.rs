@@ -1,18 +1,27 @@
 //! The digest: the most useful strings that fit, by trying prices.
 
-use super::names::Name;
-use super::place::{self, Stakes};
-use super::{Archive, render, weigh};
-use crate::entity::{self, Kind};
+use super::place::Placer;
+use super::pool::{Known, Pool};
+use super::said::Said;
+use super::{Archive, render};
 use crate::scribe::DigestWanted;
 use crate::tokens::Counter;
 
-/// Prices tried: each halves the doubt.
-const ROUNDS: usize = 12;
-/// The cheapest and the dearest price of a byte, as powers: chances differ by orders of magnitude.
-const PRICES: (f64, f64) = (-16.0, 0.0);
-/// Joints of a string that are looked at.
-const MOST_JOINTS: usize = 16;
+/// Prices of a byte that can be tried, on a scale whose steps are equal in the logarithm: chances differ by orders of
+/// magnitude.
+const STEPS: u32 = 4096;
+/// The logarithm of the cheapest price; the dearest is one.
+const CHEAPEST: f64 = -16.0;
+/// How much the digest shrinks where the price grows, both as logarithms: a first guess.
+const SLOPE: f64 = 0.8;
+/// Tries after which the doubt is halved rather than divided by how far off the last tries were.
+const GUESSES: usize = 6;
+/// Bytes of a token: a guess by which the first price is chosen.
+const TOKEN: f64 = 3.0;
+/// Steps below the first price for which strings are gathered, in case it was too dear.
+const MARGIN: u32 = 128;
+/// Strings by their worth for each byte, four groups for every power of two.
+const GROUPS: usize = 96;
 
 impl Archive {
     /// Lines about what was said, oldest first, in at most `wanted.budget` tokens by `counter`. What `wanted.said` says
@@ -21,59 +30,100 @@ impl Archive {
     /// The same archive and request give the same text; nothing in it was not said, up to the words at the beginning of
     /// a line that say who speaks.
     pub fn digest(&self, wanted: &DigestWanted<'_>, counter: &mut Counter) -> String {
-        let stakes = self.stakes(wanted);
+        let mut known = Known::new(self, Said::new(wanted.said));
+        let mut placer = Placer::new(self);
+        let mut search = Search::new(self.first_step(&known, wanted.budget));
+        let mut floor = search.step.saturating_sub(MARGIN);
+        let mut pool = Pool::new(&mut known, price(floor));
         let mut best = String::new();
-        let (mut low, mut high) = PRICES;
-        for _ in 0..ROUNDS {
-            let middle = (low + high) / 2.0;
-            let text = render::render(self, &place::place(self, &stakes, middle.exp()));
-            if counter.text(&text) <= wanted.budget {
-                high = middle;
+        while let Some(step) = search.next() {
+            if step < floor {
+                floor = step.saturating_sub(MARGIN);
+                pool = Pool::new(&mut known, price(floor));
+            }
+            let text = render::render(self, placer.place(&known, &pool, price(step)));
+            let tokens = counter.text(&text);
+            search.tell(step, tokens as f64 / wanted.budget.max(1) as f64);
+            if tokens <= wanted.budget {
                 best = text;
             } else {
-                low = middle;
+                floor = step;
+                pool.narrow(price(step));
             }
         }
         best
     }
 
-    fn stakes(&self, wanted: &DigestWanted<'_>) -> Stakes {
-        let now = self.items.len() as u32;
-        let is_said = |name: &Name| {
-            wanted
-                .said
-                .iter()
-                .any(|said| memchr::memmem::find(said.as_bytes(), name.text.as_bytes()).is_some())
-        };
-        Stakes {
-            chance: self.names.iter().map(|name| weigh::chance(name, now)).collect(),
-            said: self.names.iter().map(is_said).collect(),
-            within: (0u32..)
-                .zip(self.names.iter())
-                .filter_map(|(id, name)| Some((id, self.within(name)?)))
-                .collect(),
+    /// A step whose price may be about right: where the strings worth it, each said once, fill the budget.
+    fn first_step(&self, known: &Known<'_>, budget: u64) -> u32 {
+        let mut bytes = [0.0; GROUPS];
+        for (name, chance) in self.names.iter().zip(&known.chance) {
+            let length = name.text.len() as f64 + 2.0;
+            bytes[group(chance / length)] += length;
         }
+        let mut room = budget as f64 * TOKEN;
+        for (at, bytes) in bytes.iter().enumerate().rev() {
+            room -= bytes;
+            if room < 0.0 {
+                return step_of_group(at);
+            }
+        }
+        1
+    }
+}
+
+/// The price of a byte at a step.
+fn price(step: u32) -> f64 {
+    (CHEAPEST - CHEAPEST * f64::from(step) / f64::from(STEPS)).exp()
+}
+
+/// The group of a worth between zero and one, by its exponent and the first two bits behind it.
+fn group(worth: f64) -> usize {
+    let lowest = (1023 - GROUPS as u64 / 4) << 2;
+    (worth.to_bits() >> 50).saturating_sub(lowest).min(GROUPS as u64 - 1) as usize
+}
+
+fn step_of_group(group: usize) -> u32 {
+    let log = (group as f64 - GROUPS as f64) / 4.0 * std::f64::consts::LN_2;
+    ((1.0 - log / CHEAPEST) * f64::from(STEPS)).clamp(1.0, f64::from(STEPS - 1)) as u32
+}
+
+/// The search for the lowest step at which the digest fits.
+struct Search {
+    /// The next step to be tried.
+    step: u32,
+    tries: usize,
+    /// The highest step known to be too cheap and the lowest known to fit, with the logarithm of how far off they were.
+    low: (u32, Option<f64>),
+    high: (u32, Option<f64>),
+}
+
+impl Search {
+    fn new(step: u32) -> Self {
+        Self { step, tries: 0, low: (0, None), high: (STEPS, None) }
     }
 
-    /// The shorter strings of the archive that a string contains, as far as its own joints show them.
-    fn within(&self, name: &Name) -> Option<Vec<u32>> {
-        let mut parts = Vec::new();
-        let mut add = |text: &str| {
-            if text.len() < name.text.len() {
-                parts.extend(self.names.find(text));
+    fn next(&self) -> Option<u32> {
+        (self.high.0 - self.low.0 > 1).then_some(self.step)
+    }
+
+    /// Takes in how full the budget was at a step.
+    fn tell(&mut self, step: u32, filled: f64) {
+        self.tries += 1;
+        let off = filled.max(1e-6).ln();
+        if filled <= 1.0 {
+            self.high = (step, Some(off));
+        } else {
+            self.low = (step, Some(off));
+        }
+        let (low, high) = (f64::from(self.low.0), f64::from(self.high.0));
+        let guess = match (self.low.1, self.high.1) {
+            (Some(over), Some(under)) if self.tries <= GUESSES => low + (high - low) * over / (over - under),
+            (Some(_), Some(_)) => (low + high) / 2.0,
+            (Some(_), None) | (None, Some(_)) | (None, None) => {
+                f64::from(step) + off.signum() + off / SLOPE * f64::from(STEPS) / -CHEAPEST
             }
         };
-        match name.kind {
-            Kind::Quoted => entity::scan(&name.text, |entity| add(entity.text)),
-            Kind::Path | Kind::Symbol | Kind::Error | Kind::Id | Kind::Number | Kind::Flag => {
-                for (at, _) in name.text.match_indices(['/', '.', ':', '-']).take(MOST_JOINTS) {
-                    add(&name.text[..at]);
-                    add(&name.text[at + 1..]);
-                }
-            }
-        }
-        parts.sort_unstable();
-        parts.dedup();
-        (!parts.is_empty()).then_some(parts)
+        self.step = (guess.round() as u32).clamp(self.low.0 + 1, (self.high.0 - 1).max(self.low.0 + 1));
     }
 }

@@ -11,12 +11,15 @@
 
 mod digest;
 mod gap;
+mod hash;
 mod item;
 mod names;
 pub mod needed;
 mod place;
+mod pool;
 mod render;
 mod root;
+mod said;
 mod weigh;
 
 use crate::{CallId, Message, MessageId};

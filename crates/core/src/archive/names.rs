@@ -1,15 +1,23 @@
 //! The strings, each once, with what is known of its use.
 
+use super::hash;
 use super::item::Voice;
 use super::weigh::Usage;
 use crate::entity::{Entity, Kind};
-use std::collections::HashMap;
 
 /// Strings by number.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    ids: HashMap<Box<str>, u32>,
+    /// A table with open places, at most half full.
+    slots: Vec<Slot>,
     all: Vec<Name>,
+}
+
+/// A place in the table: the number of a string, counted from one, and a part of its hash; zero where it is free.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    number: u32,
+    hash: u32,
 }
 
 /// One string and how it was used.
@@ -32,19 +40,13 @@ pub(super) struct Sighting {
 impl Names {
     /// The number of a string, and where it stood last in this block.
     pub(super) fn intern(&mut self, entity: Entity<'_>, item: u32) -> (u32, Option<u32>) {
-        let id = match self.ids.get(entity.text) {
-            Some(&id) => id,
-            None => {
-                let id = self.all.len() as u32;
-                self.ids.insert(entity.text.into(), id);
-                self.all.push(Name {
-                    text: entity.text.into(),
-                    kind: entity.kind,
-                    usage: Usage::default(),
-                    here: None,
-                });
-                id
-            }
+        let hash = hash::of_bytes(entity.text.as_bytes()) as u32;
+        let id = match self.look_up(hash, entity.text) {
+            Some(id) => id,
+            None => self.add(
+                hash,
+                Name { text: entity.text.into(), kind: entity.kind, usage: Usage::default(), here: None },
+            ),
         };
         let name = &mut self.all[id as usize];
         let last = name.here.filter(|(at, _)| *at == item).map(|(_, at)| at);
@@ -75,10 +77,7 @@ impl Names {
     /// Takes over a string and its history from another table.
     pub(super) fn adopt(&mut self, other: &Self, id: u32) -> u32 {
         let name = other.all[id as usize].clone();
-        let new = self.all.len() as u32;
-        self.ids.insert(name.text.clone(), new);
-        self.all.push(name);
-        new
+        self.add(hash::of_bytes(name.text.as_bytes()) as u32, name)
     }
 
     pub(super) fn get(&self, id: u32) -> &Name {
@@ -86,7 +85,49 @@ impl Names {
     }
 
     pub(super) fn find(&self, text: &str) -> Option<u32> {
-        self.ids.get(text).copied()
+        self.look_up(hash::of_bytes(text.as_bytes()) as u32, text)
+    }
+
+    fn look_up(&self, hash: u32, text: &str) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            let id = slot.number.checked_sub(1)?;
+            if slot.hash == hash && *self.all[id as usize].text == *text {
+                return Some(id);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds a string that is not there yet.
+    fn add(&mut self, hash: u32, name: Name) -> u32 {
+        self.all.push(name);
+        let number = self.all.len() as u32;
+        if self.all.len() * 2 > self.slots.len() {
+            let larger = vec![Slot::default(); (self.slots.len() * 2).max(1024)];
+            for slot in std::mem::replace(&mut self.slots, larger) {
+                if slot.number > 0 {
+                    self.settle(slot);
+                }
+            }
+        }
+        self.settle(Slot { number, hash });
+        number - 1
+    }
+
+    fn settle(&mut self, slot: Slot) {
+        let mask = self.slots.len() - 1;
+        let mut at = slot.hash as usize & mask;
+        while self.slots[at].number > 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = slot;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Name> {

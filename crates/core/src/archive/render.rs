@@ -1,19 +1,19 @@
 //! Lines as text.
 
 use super::item::{Item, Voice};
-use super::place::Line;
+use super::place::Lines;
 use super::{Archive, Mark};
 use crate::entity::Kind;
 
 /// Writes the lines in the order of the work. An answer follows its call; what comes next with the same beginning
 /// continues the line.
-pub(super) fn render(archive: &Archive, lines: &[Line]) -> String {
+pub(super) fn render(archive: &Archive, lines: &Lines) -> String {
     let mut out = String::new();
     let mut last: Option<usize> = None;
     let mut last_head = String::new();
-    for line in lines {
-        let item = &archive.items[line.item];
-        let Beginning { head, rest } = beginning(archive, item, &line.marks);
+    for (at, marks) in lines.iter() {
+        let item = &archive.items[at];
+        let Beginning { head, rest } = beginning(archive, item, marks);
         match item.after {
             Some(call) if last == Some(call) => out.push_str(" →"),
             Some(_) | None if head == last_head && !out.is_empty() => out.push(';'),
@@ -31,7 +31,7 @@ pub(super) fn render(archive: &Archive, lines: &[Line]) -> String {
             Voice::Call | Voice::Result | Voice::Failure | Voice::Scaffold => " ",
         };
         Writer { archive, broken }.write(&mut out, &rest);
-        last = Some(line.item);
+        last = Some(at);
     }
     out
 }

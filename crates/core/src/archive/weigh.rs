@@ -29,9 +29,9 @@ impl Default for Usage {
 /// A logistic model with few terms, fitted over recorded sessions of two agents and several projects, each session
 /// judged by a fit without it. What comes back was written rather than only read, often, lately, and in the company of
 /// few others.
-pub(super) fn chance(name: &Name, now: u32) -> f64 {
+pub(super) fn chance(name: &Name, now: u32, logs: &Logs) -> f64 {
     let usage = &name.usage;
-    let ln = |n: u32| f64::from(n).ln_1p();
+    let ln = |n: u32| logs.ln_1p(n);
     let age = |at: u32| ln(now.saturating_sub(at));
     let kind = match name.kind {
         Kind::Flag => 0.91,
@@ -46,8 +46,39 @@ pub(super) fn chance(name: &Name, now: u32) -> f64 {
         Some(at) => 3.57 - 0.27 * age(at) - 0.27 * ln(usage.beside),
         None => 0.0,
     };
-    let z = -2.50 + kind + written - 0.34 * (name.text.len() as f64).ln() + 1.36 * ln(usage.items)
+    let z = -2.50 + kind + written - 0.34 * logs.ln(name.text.len()) + 1.36 * ln(usage.items)
         - 1.30 * ln(usage.given)
         - 0.40 * age(usage.last);
     1.0 / (1.0 + (-z).exp())
+}
+
+/// Logarithms of small numbers, worked out once.
+pub(super) struct Logs {
+    more_by_one: Vec<f64>,
+    plain: Vec<f64>,
+}
+
+/// Longer strings are rare.
+const LENGTHS: usize = 256;
+/// Ages beyond these are worked out each time.
+const MOST_LOGS: u32 = 8_192;
+
+impl Logs {
+    /// For an archive of so many blocks.
+    pub(super) fn new(blocks: u32) -> Self {
+        Self {
+            more_by_one: (0..=blocks.clamp(LENGTHS as u32, MOST_LOGS))
+                .map(|n| f64::from(n).ln_1p())
+                .collect(),
+            plain: (0..LENGTHS).map(|n| (n as f64).ln()).collect(),
+        }
+    }
+
+    fn ln_1p(&self, n: u32) -> f64 {
+        self.more_by_one.get(n as usize).copied().unwrap_or_else(|| f64::from(n).ln_1p())
+    }
+
+    fn ln(&self, n: usize) -> f64 {
+        self.plain.get(n).copied().unwrap_or_else(|| (n as f64).ln())
+    }
 }

@@ -29,12 +29,12 @@ pub use journal::{Journal, Unrecorded};
 pub use pass::{Change, Compacted, Notice, Pass};
 
 use crate::compaction::{Breaker, Notes, Scaffold, Trigger};
-use crate::cost::{Pace, Price, Prices, Ttl};
+use crate::cost::{CacheMonitor, Expected, Observed, Pace, Price, Prices, StageEffect, Ttl};
 use crate::profile::Profile;
 use crate::stages::{OwnTools, Scene, collapse, microcompact, snip};
 use crate::tokens::Breakdown;
 use crate::tokens::Counter;
-use crate::{Edit, Entry, Event, Message, Origin, SharedKnowledge, View};
+use crate::{Edit, Entry, Event, Message, Origin, SharedKnowledge, Usage, View};
 use jiff::Timestamp;
 use std::sync::Arc;
 use tally::Tally;
@@ -125,6 +125,9 @@ struct State {
     collapse: collapse::Snapshot,
     compactions: u32,
     pace: Pace,
+    monitor: CacheMonitor,
+    /// When the last request was made.
+    asked: Option<Timestamp>,
 }
 
 impl Pipeline {
@@ -255,9 +258,42 @@ impl Pipeline {
         self.compact_stage(moment, journal, &mut pass)?;
         self.nudge_stage(moment, journal, &mut pass)?;
         pass.tokens_after = self.tokens();
+        self.expect(&pass, sent_before, moment);
         self.sent = self.view.entries().len();
         self.state.pace.request(pass.tokens_after);
         Ok(pass)
+    }
+
+    /// Says what the provider's cache should do with this request.
+    fn expect(&mut self, pass: &Pass, sent_before: usize, moment: &Moment) {
+        let tokens = self.tally.tokens();
+        let front = |entries: usize| tokens.iter().take(entries).sum::<u64>();
+        let lifetime = self.settings.price.cache.lifetime(self.settings.ttl);
+        let cold = match (self.state.asked, moment.now, lifetime) {
+            (Some(before), Some(now), Some(lifetime)) => now.duration_since(before) > lifetime,
+            (_, _, _) => false,
+        };
+        let first = self.state.pace.requests() == 0;
+        let read = if first || cold { 0 } else { self.settings.overhead + front(pass.unchanged) };
+        let known = if pass.changed() { pass.unchanged } else { sent_before };
+        self.state.monitor.sent(Expected {
+            prompt: pass.tokens_after,
+            read: self.settings.price.cache.readable(read),
+            added: tokens.iter().skip(known).sum(),
+            cold,
+            edits: pass
+                .changes
+                .iter()
+                .map(|change| StageEffect { stage: change.stage, freed: change.freed.max(0) as u64 })
+                .collect(),
+        });
+        self.state.asked = moment.now.or(self.state.asked);
+    }
+
+    /// The answer to the last request is there, with what the provider reported. Says what somebody should hear about: a
+    /// cache that gave much less than expected with no edit to explain it, a stage that keeps losing money (B9).
+    pub fn answered(&mut self, usage: &Usage) -> Observed {
+        self.state.monitor.answered(usage, &self.settings.price, self.settings.ttl)
     }
 
     /// What stages look at, and what they count with.

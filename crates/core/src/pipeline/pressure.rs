@@ -2,7 +2,7 @@
 
 use super::{Change, Compacted, Journal, Moment, Notice, Pass, Pipeline};
 use crate::compaction::{Compaction, Declined, Draft, Trigger};
-use crate::cost::{Bounds, Sawtooth};
+use crate::cost::{self, Bounds, Horizon, Sawtooth};
 use crate::profile::{CompactLimits, Strategy};
 use crate::scribe;
 use crate::stages::collapse;
@@ -181,6 +181,20 @@ impl Pipeline {
         let saw =
             Sawtooth { fixed: self.settings.overhead, after, growth: self.state.pace.growth(), making: 0.0 };
         let bounds = Bounds { floor: (threshold as f64 * share) as u64, ceiling: threshold };
-        saw.best_threshold(&self.settings.price, self.settings.ttl, bounds).at
+        let best = saw.best_threshold(&self.settings.price, self.settings.ttl, bounds).at;
+        let tokens = self.tokens();
+        if tokens <= best {
+            return best;
+        }
+        // Earlier than it must be, it has to pay over what is expected of the session.
+        let pass = cost::Pass {
+            before: self.settings.overhead,
+            rewritten: after,
+            freed: tokens.saturating_sub(self.settings.overhead + after),
+            ..cost::Pass::default()
+        };
+        let requests = self.state.pace.remaining(Horizon::default());
+        let verdict = pass.judge(&self.settings.price, self.settings.ttl, requests);
+        if verdict.pays { best } else { threshold }
     }
 }

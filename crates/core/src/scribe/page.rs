@@ -26,6 +26,13 @@ impl<'a> Page<'a> {
         true
     }
 
+    /// Adds a text of several lines as a whole, if it fits.
+    pub(super) fn block(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.line(text);
+        }
+    }
+
     /// Adds lines while they fit, within a share of the page.
     pub(super) fn lines<S: AsRef<str>>(&mut self, most: u64, lines: impl IntoIterator<Item = S>) {
         let floor = self.left.saturating_sub(most);

@@ -157,8 +157,5 @@ pub(super) fn details(
     let said = page.text().to_owned();
     let budget = page.left().saturating_sub(4);
     let text = digest(DigestWanted { budget, said: &[&said, kept] }, page.counter());
-    // Counted as a whole it may differ by a little from its lines.
-    for line in text.lines() {
-        page.line(line);
-    }
+    page.block(text.trim_end());
 }

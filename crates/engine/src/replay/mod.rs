@@ -36,12 +36,14 @@ pub struct Plan {
     pub ttl: Ttl,
     /// Whether the recorded times count: without them the cache never expires between two requests.
     pub timed: bool,
+    /// Whether every changed view is also written in each provider's format and read back, to check the rules there.
+    pub check_wires: bool,
 }
 
 impl Plan {
     /// Profiles in a window, judged.
     pub fn new(profiles: Vec<Profile>, window: u64) -> Self {
-        Self { profiles, window, model: None, judge: true, ttl: Ttl::Never, timed: false }
+        Self { profiles, window, model: None, judge: true, ttl: Ttl::Never, timed: false, check_wires: false }
     }
 }
 
@@ -92,7 +94,7 @@ fn answer_tokens(recording: &Recording, number: usize, counter: &mut Counter) ->
 }
 
 /// Judges compactions by the session's own future.
-pub(crate) struct Judge {
+pub struct Judge {
     future: needed::Future,
     messages: Vec<Arc<Message>>,
     said: HashMap<MessageId, Arc<Message>>,
@@ -102,7 +104,8 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    fn new(messages: &[Arc<Message>], tokenizer: Tokenizer) -> Self {
+    /// For a whole session, from its first message to its last.
+    pub fn new(messages: &[Arc<Message>], tokenizer: Tokenizer) -> Self {
         Self {
             future: needed::Future::new(messages),
             messages: messages.to_vec(),
@@ -114,8 +117,8 @@ impl Judge {
     }
 
     /// What a view keeps of what is needed after the first `upto` messages, and what one search in all that was said
-    /// before brings back.
-    pub(crate) fn judge(&mut self, upto: usize, view: &[Arc<Message>]) -> Option<NeededReport> {
+    /// before brings back. Points are to be asked for in order. `None` where too little follows to tell.
+    pub fn judge(&mut self, upto: usize, view: &[Arc<Message>]) -> Option<NeededReport> {
         let needed = self.future.at(upto)?;
         // Sessions that are never compacted need no index.
         for message in &self.messages[self.indexed..upto] {

@@ -7,7 +7,7 @@ use throughline_core::cost::{CacheSim, Piece, Request, Totals};
 use throughline_core::pipeline::{Moment, Pass, Pipeline, Settings, Unrecorded};
 use throughline_core::profile::Profile;
 use throughline_core::tokens::Breakdown;
-use throughline_core::{Entry, Message, SharedKnowledge, Stage, invariants};
+use throughline_core::{Entry, Message, SharedKnowledge, Stage, Wire, invariants};
 
 /// A request of the recording.
 pub(super) struct Asked<'a> {
@@ -109,11 +109,18 @@ impl Lane {
         }
         let shown = self.pipeline.messages();
         self.broken = !invariants::check(&shown).is_empty();
+        let mut messages: Vec<Message> = shown.iter().map(|message| (**message).clone()).collect();
         if self.broken {
-            let owned: Vec<Message> = shown.iter().map(|message| (**message).clone()).collect();
-            let (repaired, repairs) = invariants::repair(owned);
+            let (repaired, repairs) = invariants::repair(messages);
             self.run.repairs += repairs.len();
             self.run.violations += invariants::check(&repaired).len();
+            messages = repaired;
+        }
+        if asked.plan.check_wires {
+            self.run.violations += [Wire::Anthropic, Wire::Responses, Wire::Chat]
+                .map(|wire| broken_on(wire, &messages))
+                .iter()
+                .sum::<usize>();
         }
     }
 
@@ -171,6 +178,16 @@ impl Lane {
         self.run.totals = Totals { ..*self.sim.totals() };
         self.run
     }
+}
+
+/// API rules that messages break once they are written for a provider.
+fn broken_on(wire: Wire, messages: &[Message]) -> usize {
+    let (_, rest) = throughline_wire::split_instructions(messages);
+    let written = throughline_wire::encode_messages(wire, rest);
+    let mut read: Vec<Message> =
+        written.into_iter().map(|value| throughline_wire::decode_message(wire, value)).collect();
+    throughline_wire::chain(None, &mut read);
+    invariants::check(&read).len()
 }
 
 /// An entry as the provider's cache sees it: its bytes are those of the message and of what stands in place of its blocks.

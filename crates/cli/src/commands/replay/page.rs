@@ -17,8 +17,7 @@ pub(super) fn page(reports: &[SessionReport], summaries: &[Summary], plan: &Plan
         generated: times::local(now),
         notes: vec![
             format!("Context window: {} tokens.", crate::output::number(plan.window)),
-            format!("Prices: {}, as of {}.", prices.source(), prices.as_of()),
-            "Kept, rare, pair: of what the rest of a session used and nobody gave it again, the share that each compaction left in sight. Found: or one Recall search away.".to_owned(),
+            format!("Prices as of {}: {}", prices.as_of(), prices.source()),
         ],
         profiles: summaries.iter().map(profile).collect(),
         sessions: reports.iter().map(session).collect(),

@@ -93,3 +93,30 @@ fn p5_the_triggers_are_told_apart() {
     assert_eq!(trigger(result("r", "c1", "x")), Some(Trigger::MidTurn));
     assert_eq!(trigger(said("n", Role::User, "next")), Some(Trigger::PreTurn));
 }
+
+#[test]
+fn b9_a_cache_that_gives_less_than_expected_is_reported_and_an_announced_drop_is_not() {
+    use throughline_core::Usage;
+    use throughline_core::cost::Alert;
+    let settings = Settings { window: 60_000, overhead: 20_000, ..Settings::for_model("claude-sonnet-4-5") };
+    let mut pipeline = Pipeline::new(Profile::throughline(), settings);
+    let mut ask = |n: usize, cached: f64| {
+        pipeline.push(said(&format!("u{n}"), Role::User, &"some words here ".repeat(400)));
+        let pass = pipeline.prepare(&Moment::default(), &mut Unrecorded).unwrap();
+        let read = (pass.tokens_after as f64 * cached) as u64;
+        let usage = Usage { cache_read: read, cache_write: pass.tokens_after - read, ..Usage::default() };
+        let observed = pipeline.answered(&usage);
+        pipeline.push(said(&format!("a{n}"), Role::Assistant, "done"));
+        (pass.changed(), observed.alerts)
+    };
+    assert_eq!(ask(0, 0.0).1, [], "nothing could be cached yet");
+    assert_eq!(ask(1, 0.92).1, []);
+    assert!(matches!(ask(2, 0.1).1.as_slice(), [Alert::CacheLost { .. }]));
+    for n in 3..40 {
+        let (changed, alerts) = ask(n, 0.93);
+        if changed {
+            return assert_eq!(alerts, [], "the drop was announced");
+        }
+    }
+    panic!("nothing was compacted");
+}
