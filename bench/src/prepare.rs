@@ -304,6 +304,9 @@ impl History {
             }
         }
         elements.insert(0, json!({"role": "user", "content": "Read all files."}));
+        // What is added is said by the user: a request never ends with a call that waits for its result.
+        let words: String = texts.iter().flat_map(|text| text.chars()).take(5_800).collect();
+        elements.push(json!({"role": "user", "content": [{"type": "text", "text": words}]}));
         Ok(Self { elements })
     }
 

@@ -12,12 +12,18 @@ use crate::tokens::Counter;
 const STEPS: u32 = 4096;
 /// The logarithm of the cheapest price; the dearest is one.
 const CHEAPEST: f64 = -16.0;
+/// The logarithm of what a step adds to the price.
+const LOG: f64 = -CHEAPEST / STEPS as f64;
 /// How much the digest shrinks where the price grows, both as logarithms: a first guess.
-const SLOPE: f64 = 0.8;
+const SLOPE: f64 = 0.6;
 /// Tries after which the doubt is halved rather than divided by how far off the last tries were.
-const GUESSES: usize = 6;
-/// Bytes of a token: a guess by which the first price is chosen.
-const TOKEN: f64 = 3.0;
+const GUESSES: usize = 8;
+/// What part of the budget is aimed at, and with what part the search is content: to find the very last strings that fit
+/// would take as long again.
+const AIM: f64 = 0.994;
+const FULL: f64 = 0.985;
+/// Bytes of a token by which the first price is chosen: half of what they have, as strings stand more than once.
+const TOKEN: f64 = 1.6;
 /// Steps below the first price for which strings are gathered, in case it was too dear.
 const MARGIN: u32 = 128;
 /// Strings by their worth for each byte, four groups for every power of two.
@@ -88,42 +94,50 @@ fn step_of_group(group: usize) -> u32 {
     ((1.0 - log / CHEAPEST) * f64::from(STEPS)).clamp(1.0, f64::from(STEPS - 1)) as u32
 }
 
-/// The search for the lowest step at which the digest fits.
+/// The search for a step at which the digest fits and leaves little room.
 struct Search {
     /// The next step to be tried.
     step: u32,
     tries: usize,
-    /// The highest step known to be too cheap and the lowest known to fit, with the logarithm of how far off they were.
-    low: (u32, Option<f64>),
-    high: (u32, Option<f64>),
+    /// The highest step known to be too cheap and the lowest known to fit.
+    low: u32,
+    high: u32,
+    /// The last try: its step, and the logarithm of how far it was from what is aimed at.
+    last: Option<(f64, f64)>,
+    is_full: bool,
 }
 
 impl Search {
     fn new(step: u32) -> Self {
-        Self { step, tries: 0, low: (0, None), high: (STEPS, None) }
+        Self { step, tries: 0, low: 0, high: STEPS, last: None, is_full: false }
     }
 
     fn next(&self) -> Option<u32> {
-        (self.high.0 - self.low.0 > 1).then_some(self.step)
+        (!self.is_full && self.high - self.low > 1).then_some(self.step)
     }
 
     /// Takes in how full the budget was at a step.
     fn tell(&mut self, step: u32, filled: f64) {
         self.tries += 1;
-        let off = filled.max(1e-6).ln();
+        self.is_full = (FULL..=1.0).contains(&filled);
         if filled <= 1.0 {
-            self.high = (step, Some(off));
+            self.high = step;
         } else {
-            self.low = (step, Some(off));
+            self.low = step;
         }
-        let (low, high) = (f64::from(self.low.0), f64::from(self.high.0));
-        let guess = match (self.low.1, self.high.1) {
-            (Some(over), Some(under)) if self.tries <= GUESSES => low + (high - low) * over / (over - under),
-            (Some(_), Some(_)) => (low + high) / 2.0,
-            (Some(_), None) | (None, Some(_)) | (None, None) => {
-                f64::from(step) + off.signum() + off / SLOPE * f64::from(STEPS) / -CHEAPEST
+        let at = f64::from(step);
+        let off = (filled.max(1e-3) / AIM).ln();
+        let slope = match self.last {
+            Some((last_at, last_off)) => {
+                ((last_off - off) / (at - last_at) / LOG).clamp(SLOPE / 2.0, SLOPE * 4.0)
             }
+            None => SLOPE,
         };
-        self.step = (guess.round() as u32).clamp(self.low.0 + 1, (self.high.0 - 1).max(self.low.0 + 1));
+        self.last = Some((at, off));
+        let halved = (f64::from(self.low) + f64::from(self.high)) / 2.0;
+        // At the cheapest price everything is told, which says little about the others.
+        let guess = if self.tries > GUESSES || step == 1 { halved } else { at + off / slope / LOG };
+        let guess = guess.round() as u32;
+        self.step = guess.clamp(self.low + 1, (self.high - 1).max(self.low + 1));
     }
 }

@@ -63,10 +63,7 @@ pub fn scan<'a>(text: &'a str, mut found: impl FnMut(Entity<'a>)) {
     let mut quoted_until = 0;
     while let Some(&byte) = bytes.get(at) {
         match CLASS[usize::from(byte)] {
-            // In JSON inside text, `\n` before a word is no part of it, and `\"` opens nothing.
-            Class::Other if byte == b'\\' && matches!(bytes.get(at + 1), Some(b'n' | b't' | b'r' | b'"')) => {
-                at += 2
-            }
+            Class::Other if byte == b'\\' => at += escape(&bytes[at..]),
             Class::Other => at += 1,
             Class::Quote => {
                 if at >= quoted_until
@@ -95,7 +92,7 @@ pub fn scan<'a>(text: &'a str, mut found: impl FnMut(Entity<'a>)) {
                 // Prose is mostly plain words: nothing in them can be an entity.
                 if marks.is_plain() {
                     at = phrase(text, start, at, &mut found);
-                } else {
+                } else if !is_line_number(bytes, start, at) {
                     runs::read(text, start, at, marks, &mut found);
                 }
             }
@@ -152,6 +149,24 @@ impl Marks {
     fn is_plain(self) -> bool {
         !(self.joint || self.digit || self.upper || self.underscore)
     }
+}
+
+/// The length of what a backslash begins: in JSON inside text, `\n` and `\u003c` before a word are no part of it, and
+/// `\"` opens nothing.
+fn escape(bytes: &[u8]) -> usize {
+    match bytes.get(1) {
+        Some(b'n' | b't' | b'r' | b'"') => 2,
+        Some(b'u') if bytes.get(2..6).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit)) => 6,
+        Some(_) | None => 1,
+    }
+}
+
+/// Whether a run is a number that a tool put before a line of a file: `  123→text`, with an arrow or a tab.
+fn is_line_number(bytes: &[u8], start: usize, end: usize) -> bool {
+    let rest = &bytes[end..];
+    (rest.starts_with(b"\t") || rest.starts_with("→".as_bytes()))
+        && bytes[start..end].iter().all(u8::is_ascii_digit)
+        && bytes[..start].iter().rev().find(|byte| **byte != b' ').is_none_or(|byte| *byte == b'\n')
 }
 
 fn is_route(bytes: &[u8], at: usize, byte: u8) -> bool {

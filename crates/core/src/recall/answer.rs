@@ -1,6 +1,6 @@
 //! What the tool answers: passages for words, a message for a handle, and plain words where there is neither.
 
-use super::choose::{Passage, Wanted};
+use super::choose::Passage;
 use super::handle::{Found, Handle};
 use super::index::Index;
 use super::read::{self, Reading};
@@ -33,6 +33,9 @@ impl Default for Limits {
 pub const SHORTEST_ANSWER: u64 = 120;
 /// More than any text has bytes for a token, so that a first try is seldom too short.
 const BYTES_PER_TOKEN: usize = 4;
+
+/// How often an answer that is too long is made shorter.
+const MOST_TRIES: u32 = 12;
 
 /// Where calls are answered.
 #[derive(Clone, Copy)]
@@ -144,19 +147,21 @@ impl Desk<'_> {
     fn search(&self, query: &str, limit: Option<usize>) -> Answer {
         let tokens = self.limits.search.max(SHORTEST_ANSWER);
         let mut bytes = tokens as usize * BYTES_PER_TOKEN;
-        // Texts differ in bytes for a token: ask for less until it fits.
-        for _ in 0..12 {
-            let mut passages = self.index.search(query, &Wanted { bytes, visible: self.visible });
-            passages.truncate(limit.unwrap_or(usize::MAX));
-            if passages.is_empty() {
-                break;
+        if let Some(look) = self.index.look(query, self.visible) {
+            // Texts differ in bytes for a token: ask for less until it fits.
+            for _ in 0..MOST_TRIES {
+                let mut passages = look.passages(bytes);
+                passages.truncate(limit.unwrap_or(usize::MAX));
+                if passages.is_empty() {
+                    break;
+                }
+                let text = self.render(&passages);
+                let count = self.tokenizer.count(&text);
+                if count <= tokens {
+                    return Answer::fine(text);
+                }
+                bytes = (bytes as u64 * tokens / count) as usize * 19 / 20;
             }
-            let text = self.render(&passages);
-            let count = self.tokenizer.count(&text);
-            if count <= tokens {
-                return Answer::fine(text);
-            }
-            bytes = (bytes as u64 * tokens / count) as usize * 19 / 20;
         }
         let seen = match self.visible {
             Some(_) => " beyond what you see already",

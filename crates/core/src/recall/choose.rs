@@ -61,18 +61,26 @@ impl Index {
     /// Chosen are units that match *and* tell something: what repeats another place, the query, or what the view
     /// shows already gives way to what is new. Together they take at most `wanted.bytes`.
     pub fn search(&self, query: &str, wanted: &Wanted<'_>) -> Vec<Passage> {
+        self.look(query, wanted.visible).map_or_else(Vec::new, |look| look.passages(wanted.bytes))
+    }
+
+    /// Everything that does not depend on how much is wanted; `None` if nothing matches.
+    pub(super) fn look(&self, query: &str, visible: Option<&Visible>) -> Option<Look<'_>> {
         let words = Words::of(query);
         if words.is_empty() || self.units.is_empty() {
-            return Vec::new();
+            return None;
         }
         let scores = rank(self, &words);
-        let pool = self.pool(&scores, wanted);
-        let chosen = Chooser::new(self, &scores, &pool, &words, wanted).choose(wanted.bytes);
-        self.passages(chosen, &scores)
+        let pool = self.pool(&scores, visible);
+        if pool.is_empty() {
+            return None;
+        }
+        let chooser = Chooser::new(self, &scores, &pool, &Known { words: &words, visible });
+        Some(Look { index: self, chooser, scores })
     }
 
     /// The units with the best scores, each text once: of those that say the same and match about as well, the newest.
-    fn pool(&self, scores: &[f32], wanted: &Wanted<'_>) -> Vec<u32> {
+    fn pool(&self, scores: &[f32], visible: Option<&Visible>) -> Vec<u32> {
         let score = |unit: u32| scores[unit as usize];
         let mut order: Vec<u32> = (0..scores.len() as u32).filter(|&unit| score(unit) > 0.0).collect();
         let better = |a: &u32, b: &u32| score(*b).total_cmp(&score(*a)).then(b.cmp(a));
@@ -86,7 +94,7 @@ impl Index {
         let mut places: HashMap<u64, usize> = HashMap::new();
         for unit in order {
             let terms = self.terms_of(unit);
-            if wanted.visible.is_some_and(|visible| visible.shows(terms)) {
+            if visible.is_some_and(|visible| visible.shows(terms)) {
                 continue;
             }
             match places.entry(print(terms)) {
@@ -136,12 +144,34 @@ impl Index {
     }
 }
 
+/// A search that can be asked for more or less.
+pub(super) struct Look<'a> {
+    index: &'a Index,
+    chooser: Chooser<'a>,
+    scores: Vec<f32>,
+}
+
+impl Look<'_> {
+    /// The best places that take at most so many bytes together, best first.
+    pub(super) fn passages(&self, bytes: usize) -> Vec<Passage> {
+        self.index.passages(self.chooser.clone().choose(bytes), &self.scores)
+    }
+}
+
+/// What is no news.
+struct Known<'a> {
+    words: &'a Words,
+    visible: Option<&'a Visible>,
+}
+
+#[derive(Clone)]
 struct Chooser<'a> {
     index: &'a Index,
     pool: Vec<Candidate>,
     news: HashMap<Term, f32>,
 }
 
+#[derive(Clone)]
 struct Candidate {
     unit: u32,
     /// How well it matches, from 0 to 1.
@@ -150,7 +180,7 @@ struct Candidate {
 }
 
 impl<'a> Chooser<'a> {
-    fn new(index: &'a Index, scores: &[f32], pool: &[u32], words: &Words, wanted: &Wanted<'_>) -> Self {
+    fn new(index: &'a Index, scores: &[f32], pool: &[u32], known: &Known<'_>) -> Self {
         let best = pool.first().map_or(1.0, |&unit| scores[unit as usize]);
         let candidate = |&unit: &u32| {
             let bounds = &index.units[unit as usize];
@@ -162,9 +192,9 @@ impl<'a> Chooser<'a> {
         };
         let mut news = holders(index, pool);
         for (term, weight) in &mut news {
-            let seen = wanted.visible.is_some_and(|visible| visible.knows(*term));
+            let seen = known.visible.is_some_and(|visible| visible.knows(*term));
             // What was asked with is no news.
-            *weight = match words.has(*term) {
+            *weight = match known.words.has(*term) {
                 true => 0.0,
                 false => {
                     rarity(*weight as usize, index.units.len())

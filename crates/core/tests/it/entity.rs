@@ -101,3 +101,10 @@ proptest! {
         });
     }
 }
+
+#[test]
+fn line_numbers_before_a_line_and_escapes_before_a_word_are_no_strings_of_their_own() {
+    let text = "   123→let a_bc = 456;\n 1024\tcall_it(2048)\nsaw 789→ \\u003crun_id\\u003e \\nnext_one";
+    let found = texts(text);
+    assert_eq!(found, ["a_bc", "456", "call_it", "2048", "789", "run_id", "next_one"]);
+}
