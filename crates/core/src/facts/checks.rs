@@ -133,11 +133,25 @@ pub(super) fn error_lines(output: &str, most: usize) -> Vec<String> {
         }
     }
     if found.is_empty()
-        && let Some(last) = tail(output, LOOK).lines().rev().find(|line| !line.trim().is_empty())
+        && let Some(last) = tail(output, LOOK).lines().rev().find(|line| !is_frame(line.trim()))
     {
         found.push(one_line(last, 240));
     }
     found
+}
+
+/// Lines that a client puts around an output: a command that printed nothing said nothing.
+fn is_frame(line: &str) -> bool {
+    const FRAMES: [&str; 7] = [
+        "Output:",
+        "Exit code",
+        "Process exited",
+        "Wall time",
+        "Chunk ID",
+        "Original token count",
+        "Total output lines",
+    ];
+    line.is_empty() || FRAMES.iter().any(|frame| line.starts_with(frame))
 }
 
 fn says_error(line: &str) -> bool {
@@ -184,6 +198,12 @@ mod tests {
         assert_eq!(read_tests(go).1, ["TestLogin"]);
         let python = "FAILED tests/test_a.py::test_b - AssertionError\n==== 1 failed, 3 passed in 0.12s ====";
         assert_eq!(read_tests(python).1, ["tests/test_a.py::test_b"]);
+    }
+
+    #[test]
+    fn a_command_that_failed_in_silence_leaves_no_error_line() {
+        assert!(error_lines("Chunk ID: 1\nProcess exited with code 1\nOutput:\n", 3).is_empty());
+        assert_eq!(error_lines("Exit code 2\nnothing to do", 3), ["nothing to do"]);
     }
 
     #[test]

@@ -62,15 +62,29 @@ pub struct Settings {
     pub ttl: Ttl,
 }
 
-/// The window of models that say nothing else.
+/// The window of models that nothing else is known of.
 pub const DEFAULT_WINDOW: u64 = 200_000;
+
+/// The input window of a model, by its name; [`DEFAULT_WINDOW`] where it is not known.
+fn window_of(model: &str) -> u64 {
+    // By family, the longest name first.
+    const WINDOWS: [(&str, u64); 6] = [
+        ("gpt-4.1", 1_000_000),
+        ("gpt-4o", 128_000),
+        ("gpt-4", 128_000),
+        ("gpt-5", 272_000),
+        ("gpt-6", 272_000),
+        ("gemini", 1_000_000),
+    ];
+    WINDOWS.iter().find(|(family, _)| model.starts_with(family)).map_or(DEFAULT_WINDOW, |(_, window)| *window)
+}
 
 impl Settings {
     /// The usual settings for a model.
     pub fn for_model(model: &str) -> Self {
         Self {
             model: model.to_owned(),
-            window: DEFAULT_WINDOW,
+            window: window_of(model),
             max_output: None,
             overhead: 0,
             tools: OwnTools::default(),

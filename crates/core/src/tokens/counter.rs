@@ -234,7 +234,8 @@ const WORTH_REMEMBERING: usize = 64;
 
 impl Cache {
     fn get_or_count(&mut self, text: &str, count: impl Fn(&str) -> u64) -> u64 {
-        if text.len() < WORTH_REMEMBERING {
+        if text.len() < WORTH_REMEMBERING || self.capacity == 0 {
+            self.misses += u64::from(text.len() >= WORTH_REMEMBERING);
             return count(text);
         }
         let mut key = [0; 16];

@@ -18,8 +18,8 @@ use throughline_core::cost::Ttl;
 use throughline_core::profile::Profile;
 use throughline_core::recall;
 use throughline_core::stages::OwnTools;
-use throughline_core::tokens::{Breakdown, Counter, Tokenizer};
-use throughline_core::{Message, MessageId, SharedKnowledge};
+use throughline_core::tokens::{Breakdown, Counter, Profile as TokenProfile, Tokenizer};
+use throughline_core::{Message, MessageId, Role, SharedKnowledge};
 
 /// How to replay.
 #[derive(Clone, Debug)]
@@ -58,17 +58,19 @@ pub fn replay(recording: &Recording, plan: &Plan) -> SessionReport {
         .chain(plan.profiles.iter().filter(|profile| profile.name != "off").cloned())
         .map(|profile| Lane::new(profile, recording, plan, &model, &knowledge))
         .collect();
-    let mut counter = Counter::for_model(&model);
+    // Each message is counted once: there is nothing to remember counts for.
+    let mut counter = Counter::new(TokenProfile::for_model(&model), 0);
+    let counts: Vec<Breakdown> = recording.messages.iter().map(|message| counter.message(message)).collect();
     let mut judge = plan.judge.then(|| Judge::new(&recording.messages, Tokenizer::for_model(&model)));
     let mut fed = 0;
     for (number, &upto) in recording.requests.iter().enumerate() {
         let fresh: Vec<(&Arc<Message>, Breakdown)> =
-            recording.messages[fed..upto].iter().map(|message| (message, counter.message(message))).collect();
+            recording.messages[fed..upto].iter().zip(counts[fed..upto].iter().copied()).collect();
         for (message, _) in &fresh {
             knowledge.push(message);
         }
         fed = upto;
-        let answer = answer_tokens(recording, number, &mut counter);
+        let answer = answer_tokens(recording, number, &counts);
         for lane in &mut lanes {
             lane.request(&run::Asked { number, upto, fresh: &fresh, answer, plan }, judge.as_mut());
         }
@@ -85,12 +87,11 @@ pub fn replay(recording: &Recording, plan: &Plan) -> SessionReport {
 }
 
 /// Tokens of the answer to a request.
-fn answer_tokens(recording: &Recording, number: usize, counter: &mut Counter) -> u64 {
-    use throughline_core::Role;
+fn answer_tokens(recording: &Recording, number: usize, counts: &[Breakdown]) -> u64 {
     let from = recording.requests[number];
     let to = recording.requests.get(number + 1).copied().unwrap_or(recording.messages.len());
-    let answer = recording.messages[from..to].iter().filter(|message| message.role == Role::Assistant);
-    answer.map(|message| counter.message(message).total()).sum()
+    let answer = (from..to).filter(|&at| recording.messages[at].role == Role::Assistant);
+    answer.map(|at| counts[at].total()).sum()
 }
 
 /// Judges compactions by the session's own future.
