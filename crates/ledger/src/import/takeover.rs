@@ -3,13 +3,12 @@
 //! anything is added.
 
 use super::peek;
-use super::scratch::{Scratch, Table};
-use super::shadow::{Id, Kind, NONE, Node, Shadow, key};
 use crate::{Home, LedgerError, resume};
 use jiff::Timestamp;
-use std::collections::HashSet;
 use std::path::Path;
-use throughline_core::{Checkpoint, Edit, EditId, Item, MessageId, Op, Origin, Record, Stage, View};
+use throughline_core::{
+    Checkpoint, Edit, EditId, Entry, Item, Message, MessageId, Op, Origin, Record, Role, Stage, View,
+};
 
 pub(super) struct Takeover {
     /// The view that the source tells of so far; `None` where its beginning was not read again.
@@ -55,9 +54,8 @@ impl Stand {
 }
 
 impl Takeover {
-    pub(super) fn new(from_front: bool, scratch: &Scratch) -> Self {
-        let told = || Told { view: Shadow::new(scratch), messages: Table::new(scratch) };
-        Self { told: from_front.then(told), added: None, interleaved: false }
+    pub(super) fn new(from_front: bool) -> Self {
+        Self { told: from_front.then(Told::default), added: None, interleaved: false }
     }
 
     /// The source tells of a record that the ledger has.
@@ -110,77 +108,43 @@ impl Takeover {
     }
 }
 
-/// The view as a source tells it. It folds what importers make, and only that: they undo edits only to go back to a
-/// message on the branch that those had left.
+/// The view as a source tells it: the fold of its records, with nothing said in it.
+#[derive(Default)]
 struct Told {
-    view: Shadow,
-    /// By id.
-    messages: Table,
+    view: View,
 }
 
 impl Told {
     fn fold(&mut self, record: &Record) {
         match record {
             Record::Message(message) if message.flags.display_only => {}
-            Record::Message(message) => {
-                let message = self.message(&message.id);
-                self.view.push(message);
-            }
-            Record::Edit(edit) => edit.ops.iter().for_each(|op| self.apply(op)),
+            Record::Message(message) => self.view.push(stub(&message.id)),
+            Record::Edit(edit) => self.view.edit((**edit).clone(), Origin::default()),
             Record::Checkpoint(checkpoint) => {
-                let id = |item: &Item| match item {
-                    Item::Keep { id, .. } => id.clone(),
-                    Item::New(message) => message.id.clone(),
-                };
-                let view: Vec<u32> = checkpoint.items.iter().map(|item| self.message(&id(item))).collect();
-                self.view.replace(&view);
+                let entries = checkpoint.items.iter().map(|item| match item {
+                    Item::Keep { id, .. } => stub(id),
+                    Item::New(message) => stub(&message.id),
+                });
+                self.view.replace(checkpoint, entries.collect());
             }
             Record::Meta(_) | Record::Turn(_) | Record::Event(_) | Record::Card(_) => {}
         }
     }
 
-    fn apply(&mut self, op: &Op) {
-        match op {
-            Op::Rewind { to: None } => self.view.rewind(None),
-            Op::Rewind { to: Some(id) } => {
-                if let Some(to) = self.known(id) {
-                    self.view.rewind(Some(to));
-                }
-            }
-            Op::Remove { messages } => {
-                let gone: HashSet<u32> = messages.iter().filter_map(|id| self.known(id)).collect();
-                let mut view: Vec<u32> = self.view.backwards().filter(|m| !gone.contains(m)).collect();
-                view.reverse();
-                self.view.replace(&view);
-            }
-            Op::Undo { .. } | Op::Replace { .. } | Op::Fold { .. } => {}
-        }
-    }
-
-    fn known(&self, id: &MessageId) -> Option<u32> {
-        self.messages.get(key(id.as_str())).map(|message| message as u32)
-    }
-
-    fn message(&mut self, id: &MessageId) -> u32 {
-        if let Some(known) = self.known(id) {
-            return known;
-        }
-        let node = Node { parent: NONE, entry: NONE, chars: 0, group: 0, kind: Kind::Other };
-        let message = self.view.add(&Id::new(id.as_str()), node);
-        self.messages.put(key(id.as_str()), message.into());
-        message
-    }
-
     fn head(&self) -> Option<MessageId> {
-        self.view.tip().and_then(|tip| self.view.id(tip)).map(|id| id.to_message_id())
+        self.view.head().cloned()
     }
 
     fn ids(&self) -> Vec<MessageId> {
-        let mut ids: Vec<MessageId> =
-            self.view.backwards().filter_map(|m| self.view.id(m)).map(|id| id.to_message_id()).collect();
-        ids.reverse();
-        ids
+        ids(&self.view)
     }
+}
+
+/// A message of which only the id is known.
+fn stub(id: &MessageId) -> Entry {
+    let mut stub = Message::new(Role::User, Vec::new());
+    stub.id = id.clone();
+    stub.into()
 }
 
 fn ids(view: &View) -> Vec<MessageId> {
@@ -217,70 +181,4 @@ fn checkpoint(at: Option<Timestamp>, id: String, path: Vec<MessageId>) -> Record
         preserved: None,
         items: path.into_iter().map(keep).collect(),
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scratch::tests::{claude_line, codex_line, told, uuid};
-    use crate::import::{ClaudeImporter, ClaudeOptions, CodexImporter, CodexOptions, Importer, Lane, Output};
-    use proptest::prelude::*;
-    use serde_json::Value;
-    use throughline_core::{Entry, Message, Role};
-
-    fn stub(id: &MessageId) -> Entry {
-        let mut stub = Message::new(Role::User, Vec::new());
-        stub.id = id.clone();
-        Entry::from(stub)
-    }
-
-    fn fold(view: &mut View, record: &Record) {
-        match record {
-            Record::Message(message) if message.flags.display_only => {}
-            Record::Message(message) => view.push(stub(&message.id)),
-            Record::Edit(edit) => view.edit((**edit).clone(), Origin::default()),
-            Record::Checkpoint(checkpoint) => {
-                let entries = checkpoint.items.iter().map(|item| match item {
-                    Item::Keep { id, .. } => stub(id),
-                    Item::New(message) => stub(&message.id),
-                });
-                view.replace(checkpoint, entries.collect());
-            }
-            Record::Meta(_) | Record::Turn(_) | Record::Event(_) | Record::Card(_) => {}
-        }
-    }
-
-    /// What is told of the lines of an importer is what a view of its records shows, line by line.
-    fn follows(mut importer: impl Importer, lines: impl Iterator<Item = Value>) -> Result<(), TestCaseError> {
-        let scratch = Scratch::default();
-        let mut shown = View::default();
-        let mut told_of = Told { view: Shadow::new(&scratch), messages: Table::new(&scratch) };
-        for line in lines {
-            for output in told(&mut importer, &line) {
-                if let Output::Record { lane: Lane::MAIN, record } = output {
-                    fold(&mut shown, &record);
-                    told_of.fold(&record);
-                }
-            }
-            prop_assert_eq!(told_of.ids(), ids(&shown));
-            prop_assert_eq!(told_of.head(), ids(&shown).last().cloned());
-        }
-        Ok(())
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn b10_what_a_source_tells_is_what_a_view_shows(
-            steps in prop::collection::vec((0u8..12, any::<u16>()), 0..120),
-        ) {
-            let line = |(n, step): (usize, &(u8, u16))| claude_line(n, *step);
-            let claude = ClaudeImporter::new(ClaudeOptions::default());
-            follows(claude, steps.iter().enumerate().map(line))?;
-            let line = |(n, step): (usize, &(u8, u16))| codex_line(n, *step);
-            let codex = CodexImporter::new(CodexOptions { session: Some(uuid(0).as_str().into()) });
-            follows(codex, steps.iter().enumerate().map(line))?;
-        }
-    }
 }

@@ -83,7 +83,7 @@ impl Target {
         let mut target = Self { scratch, there, ..Self::new(home, writer) };
         target.done = watermark.map_or(0, |w| w.offset);
         if marked.is_some() && !of_this_file {
-            target.takeover = Some(Takeover::new(source.done == 0 && !source.forked, &target.scratch));
+            target.takeover = Some(Takeover::new(source.done == 0 && !source.forked));
         }
         target.torn = peek::is_torn(path)?;
         Ok(target)
