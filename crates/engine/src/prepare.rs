@@ -223,35 +223,44 @@ impl Preparer {
             diverged = earlier.newest.as_ref() != history(common);
         }
         let kept = history(common).cloned();
-        for gone in self.ids.drain(same..) {
-            self.places.remove(&gone);
-        }
-        for id in ids {
-            self.places.insert(id.clone(), self.ids.len());
-            self.ids.push(id);
-        }
+        // Nothing is taken for known before it is recorded: a failure half-way leaves nothing out next time.
+        let fresh_ids: Vec<MessageId> = ids.drain(..common - same).collect();
+        let is_shown = |id: &MessageId| pipeline.view().entries().iter().any(|entry| entry.message.id == *id);
+        let in_view = !diverged || kept.as_ref().is_none_or(is_shown);
         if diverged {
-            let in_view =
-                kept.as_ref().is_none_or(|id| pipeline.view().entries().iter().any(|e| e.message.id == *id));
             let edit = rewind(if in_view { kept } else { None }, moment);
             let origin = journal.append(Record::Edit(Box::new(edit.clone())))?;
             pipeline.edit(edit, origin);
-            if !in_view {
-                // The client went back behind what was condensed: its history is taken as it is.
-                for message in with_ids(body, &self.ids[..common]) {
-                    let origin = journal.append(Record::Message(Box::new(message.clone())))?;
-                    pipeline.show(Entry::new(message, origin));
-                }
+        }
+        let keep = if diverged && !in_view { 0 } else { same };
+        let gone: Vec<MessageId> = self.ids.drain(keep..).collect();
+        gone.iter().for_each(|id| drop(self.places.remove(id)));
+        if diverged && !in_view {
+            // The client went back behind what was condensed: its history is taken as it is.
+            let settled: Vec<MessageId> = gone.into_iter().take(same).chain(fresh_ids).collect();
+            for message in with_ids(body, &settled) {
+                let origin = journal.append(Record::Message(Box::new(message.clone())))?;
+                self.place(message.id.clone());
+                pipeline.show(Entry::new(message, origin));
             }
+        } else {
+            fresh_ids.into_iter().for_each(|id| self.place(id));
         }
         for mut message in fresh {
             // An answer was given to the request before, right after it.
             let given = if message.role == Role::Assistant { self.asked.or(moment.now) } else { moment.now };
             message.at = message.at.or(given);
             let origin = journal.append(Record::Message(Box::new(message.clone())))?;
+            self.place(message.id.clone());
             pipeline.push(Entry::new(message, origin));
         }
         Ok(())
+    }
+
+    /// One more message of the client's history is known.
+    fn place(&mut self, id: MessageId) {
+        self.places.insert(id.clone(), self.ids.len());
+        self.ids.push(id);
     }
 
     /// The request as it is to be sent: what the view shows, with everything else as the client wrote it.

@@ -175,3 +175,51 @@ fn bad_input_names_the_place() {
     let good = conversation(Wire::Anthropic, 1, "x").to_string().into_bytes();
     assert!(preparer.prepare(good, &Moment::default(), &mut Unrecorded).is_ok());
 }
+
+/// Fails at one append, as a full disk would.
+struct Failing {
+    left: usize,
+}
+
+impl throughline_core::pipeline::Journal for Failing {
+    type Error = String;
+
+    fn append(&mut self, _: throughline_core::Record) -> Result<throughline_core::Origin, String> {
+        self.left = self.left.checked_sub(1).ok_or("disk full")?;
+        Ok(Default::default())
+    }
+
+    fn persist(&mut self, _: &throughline_core::stages::budget::Persisted) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn place(&self, file_name: &str) -> String {
+        file_name.to_owned()
+    }
+}
+
+#[test]
+fn a_journal_that_fails_half_way_leaves_no_message_out() {
+    let wire = Wire::Anthropic;
+    let whole = conversation(wire, 6, "x");
+    let mut back = whole.clone();
+    back["messages"] = whole["messages"].as_array().unwrap()[..8].to_vec().into();
+    back["messages"].as_array_mut().unwrap().push(json!({"role": "user", "content": "Another way."}));
+    for left in 0..26 {
+        let mut preparer = Preparer::new(wire, Options::new(Profile::throughline()));
+        let mut journal = Failing { left };
+        for body in [&whole, &back] {
+            let bytes = body.to_string().into_bytes();
+            let mut out = preparer.prepare(bytes.clone(), &Moment::default(), &mut journal);
+            if out.is_err() {
+                journal.left = usize::MAX;
+                out = preparer.prepare(bytes.clone(), &Moment::default(), &mut journal);
+            }
+            assert_eq!(
+                String::from_utf8_lossy(&out.unwrap().bytes),
+                String::from_utf8_lossy(&bytes),
+                "failed after {left}"
+            );
+        }
+    }
+}
