@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use throughline_core::pipeline::Journal;
 use throughline_core::stages::budget::Persisted;
-use throughline_core::{Meta, Origin, Record, SessionId};
+use throughline_core::{Meta, Origin, Record, SessionId, content_id};
 use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer, resume, session};
+use throughline_wire::splice::Body;
 
 /// Writes decisions to a ledger, and texts that previews stand for to `tool-results` below a folder.
 pub struct LedgerJournal {
@@ -89,9 +90,11 @@ impl RequestFolder {
         Ok(Self::Recorded(Box::new(LedgerJournal::new(writer, &root))))
     }
 
-    /// Nothing is written down but the texts that previews stand for.
-    pub fn unrecorded(root: &Path) -> Self {
-        Self::Unrecorded(root.to_owned())
+    /// Nothing is written down but the texts that previews stand for, below `home` in a folder of the conversation's own: call
+    /// ids are unique in a conversation, not among several. The same conversation always gets the same folder.
+    pub fn unrecorded(home: &Path, body: &Body) -> Self {
+        let first = body.message(0).map(|message| content_id(None, &message).to_string());
+        Self::Unrecorded(home.join("requests").join(first.as_deref().unwrap_or("empty")))
     }
 
     /// Makes sure that what was written is there after a power cut.

@@ -234,7 +234,9 @@ impl Preparer {
         }
         let keep = if diverged && !in_view { 0 } else { same };
         let gone: Vec<MessageId> = self.ids.drain(keep..).collect();
-        gone.iter().for_each(|id| drop(self.places.remove(id)));
+        for id in &gone {
+            self.places.remove(id);
+        }
         if diverged && !in_view {
             // The client went back behind what was condensed: its history is taken as it is.
             let settled: Vec<MessageId> = gone.into_iter().take(same).chain(fresh_ids).collect();

@@ -81,7 +81,7 @@ impl Prepare {
             Some(dir) => {
                 RequestFolder::open(dir, &mut preparer, moment.now.unwrap_or_else(|| context.now()))?
             }
-            None => RequestFolder::unrecorded(context.home.root()),
+            None => RequestFolder::unrecorded(context.home.root(), &Body::parse(wire, bytes.as_slice())?),
         };
         let prepared = preparer.prepare(bytes, &moment, &mut folder)?;
         folder.finish()?;

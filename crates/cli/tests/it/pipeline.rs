@@ -219,3 +219,23 @@ fn replay_names_what_it_can_not_read() {
     let error = machine.error(&["replay", "x.jsonl"]);
     assert!(error.contains("x.jsonl") && error.contains("neither a ledger nor a transcript"), "{error}");
 }
+
+#[test]
+fn p1_two_conversations_with_the_same_call_ids_do_not_share_a_file() {
+    let machine = Machine::empty();
+    let saved = |first: &str, line: &str| {
+        let mut body = request(1, 8_000);
+        body["messages"][0]["content"] = first.into();
+        body["messages"][2]["content"][0]["content"] = line.repeat(9_000).into();
+        let text = String::from_utf8(prepare(&machine, &[], &body.to_string()).0).unwrap();
+        let path = text.split("saved to: ").nth(1).unwrap().split("\\n").next().unwrap().to_owned();
+        (path, line.repeat(9_000))
+    };
+    for (path, text) in [saved("one", "first log\n"), saved("two", "other log\n")] {
+        assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+    }
+    // Both were written before either was read.
+    let (one, text) = saved("one", "first log\n");
+    saved("two", "other log\n");
+    assert_eq!(std::fs::read_to_string(one).unwrap(), text);
+}
