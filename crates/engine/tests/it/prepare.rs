@@ -223,3 +223,29 @@ fn a_journal_that_fails_half_way_leaves_no_message_out() {
         }
     }
 }
+
+#[test]
+fn a_client_that_goes_back_is_followed_across_processes() {
+    let wire = Wire::Anthropic;
+    let dir = tempfile::tempdir().unwrap();
+    let send = |body: &Value| {
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        let options = Options { window: Some(6_000), ..Options::new(tiny("throughline")) };
+        let mut preparer = Preparer::new(wire, options);
+        let mut folder = RequestFolder::open(dir.path(), &mut preparer, now).unwrap();
+        let moment = Moment { now: Some(now), ..Moment::default() };
+        let out = preparer.prepare(body.to_string().into_bytes(), &moment, &mut folder).unwrap();
+        folder.finish().unwrap();
+        valid(wire, &out.bytes)
+    };
+    let whole = conversation(wire, 40, &"something was found here ".repeat(12));
+    assert!(send(&whole)[0].to_text().contains("condensed"));
+    let mut back = whole.clone();
+    back["messages"] = whole["messages"].as_array().unwrap()[..8].to_vec().into();
+    back["messages"].as_array_mut().unwrap().push(json!({"role": "user", "content": "Another way."}));
+    for _ in 0..2 {
+        let messages = send(&back);
+        assert_eq!(messages.len(), 9);
+        assert_eq!(messages[8].to_text(), "Another way.");
+    }
+}
