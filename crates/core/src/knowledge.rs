@@ -3,7 +3,7 @@
 use crate::Message;
 use crate::archive::Archive;
 use crate::facts::Facts;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 /// Everything derived from the messages of a session: it grows with what is said, and no edit of the view changes it.
 #[derive(Debug, Default)]
@@ -22,24 +22,47 @@ impl Knowledge {
     }
 }
 
-/// Knowledge that several views of one session share.
+/// Knowledge that several views of one session share. What it is told is taken in when somebody looks, or has time to
+/// spare: most requests need none of it.
 #[derive(Clone, Debug, Default)]
-pub struct SharedKnowledge(Arc<RwLock<Knowledge>>);
+pub struct SharedKnowledge(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    known: RwLock<Knowledge>,
+    untold: Mutex<Vec<Arc<Message>>>,
+}
 
 impl SharedKnowledge {
-    /// Takes in one more message.
-    pub fn push(&self, message: &Message) {
-        self.change(|known| known.push(message));
+    /// Tells one more message.
+    pub fn push(&self, message: Arc<Message>) {
+        self.untold().push(message);
+    }
+
+    /// Takes in what was told.
+    pub fn catch_up(&self) {
+        // Held to the end, so that nobody looks in between.
+        let mut untold = self.untold();
+        if !untold.is_empty() {
+            let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
+            untold.drain(..).for_each(|message| known.push(&message));
+        }
     }
 
     /// Changes what is known.
     pub fn change(&self, change: impl FnOnce(&mut Knowledge)) {
-        // A panic elsewhere left at worst one message half taken in.
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+        self.catch_up();
+        change(&mut self.0.known.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Looks at what is known.
+    /// Looks at what is known, of all that was told so far.
     pub fn read(&self) -> RwLockReadGuard<'_, Knowledge> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.catch_up();
+        self.0.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A panic elsewhere left at worst one message half taken in.
+    fn untold(&self) -> MutexGuard<'_, Vec<Arc<Message>>> {
+        self.0.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

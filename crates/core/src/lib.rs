@@ -39,6 +39,7 @@ mod shape;
 pub mod stages;
 mod text;
 pub mod tokens;
+mod tool;
 mod usage;
 mod view;
 
@@ -55,5 +56,6 @@ pub use record::{
     Watermark,
 };
 pub use shape::{Shape, Wire};
+pub use tool::{ToolDefinition, prompt};
 pub use usage::Usage;
 pub use view::{Entry, Replay, UndoError, View};

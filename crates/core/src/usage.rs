@@ -19,11 +19,12 @@ pub struct Usage {
 impl Usage {
     /// Tokens of the whole prompt, cached or not.
     pub fn prompt(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write
+        // What providers report is not to be trusted to add up.
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
     /// Tokens the context holds after the answer: prompt and output.
     pub fn context(&self) -> u64 {
-        self.prompt() + self.output
+        self.prompt().saturating_add(self.output)
     }
 }

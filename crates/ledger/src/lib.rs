@@ -27,6 +27,6 @@ pub use error::{LedgerError, Problem, ProblemKind};
 pub use home::{Home, session_of, write_private};
 pub use lines::{BackwardLines, Content, ForwardLines, Line, MAX_LINE};
 pub use list::{Listed, TAIL, list, newest_card};
-pub use reader::{Reader, read_record_at};
+pub use reader::{Reader, is_ledger, read_record_at};
 pub use resume::{Resumed, resume, resume_until};
 pub use writer::{SyncPolicy, Writer};

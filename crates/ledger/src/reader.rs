@@ -6,8 +6,18 @@ use crate::lines::{Content, ForwardLines, open_at};
 use crate::{LedgerError, Problem, ProblemKind};
 use serde_json::Value;
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use throughline_core::{Origin, Record, RecordError, parse_json};
+
+/// Whether a file begins as ledgers do.
+pub fn is_ledger(path: &Path) -> Result<bool, LedgerError> {
+    const HEAD: &[u8] = br#"{"kind":"meta""#;
+    let mut head = Vec::with_capacity(HEAD.len());
+    let file = open_at(path, 0)?;
+    file.take(HEAD.len() as u64).read_to_end(&mut head).map_err(LedgerError::io("read", path))?;
+    Ok(head == HEAD)
+}
 
 /// Reads records in the order they were written.
 pub struct Reader {

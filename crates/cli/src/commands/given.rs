@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use throughline_core::{Entry, Message, View, Wire};
 use throughline_engine::replay::Recording;
-use throughline_ledger::{resume, session};
+use throughline_ledger::{is_ledger, resume, session};
 use throughline_wire::Request;
 
 /// A conversation, wherever it came from.
@@ -52,12 +52,6 @@ pub(crate) fn given(context: &Context, name: &str) -> anyhow::Result<Given> {
         ledger: None,
         is_request: false,
     })
-}
-
-fn is_ledger(path: &Path) -> anyhow::Result<bool> {
-    use std::io::Read;
-    let mut head = [0; 14];
-    Ok(std::fs::File::open(path)?.read(&mut head)? == 14 && &head == br#"{"kind":"meta""#)
 }
 
 fn wire_of(client: &str) -> Wire {

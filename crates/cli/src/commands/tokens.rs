@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use throughline_core::tokens::{Breakdown, Counter};
 use throughline_core::{Message, invariants};
 use throughline_ledger::import::{discover_in, import};
-use throughline_ledger::{Home, SyncPolicy, list, resume};
+use throughline_ledger::{Home, SyncPolicy, is_ledger, list, resume};
 use throughline_wire::Request;
 
 /// The model whose tokenizer is used where neither the flag nor the file names one.
@@ -123,7 +123,7 @@ fn load(context: &Context, path: &Path, text: &[u8]) -> anyhow::Result<Loaded> {
             messages: request.messages,
         });
     }
-    if text.starts_with(br#"{"kind":"meta""#) && path.is_file() {
+    if path.is_file() && is_ledger(path)? {
         let resumed = resume(&context.home, path)?;
         let model = resumed.card.and_then(|card| card.model);
         return Ok(Loaded::messages("ledger", model, shown(&resumed.view)));

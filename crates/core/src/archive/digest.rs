@@ -1,6 +1,9 @@
 //! The digest: the most useful strings that fit, by trying prices.
+//!
+//! A price of a byte decides which strings are told. The search for a price ends as soon as the text is somewhat too
+//! long: then the strings that are worth least are left out until it fits, which takes no new choice of strings.
 
-use super::place::Placer;
+use super::place::{Lines, Placer};
 use super::pool::{Known, Pool};
 use super::said::Said;
 use super::{Archive, render};
@@ -15,17 +18,20 @@ const CHEAPEST: f64 = -16.0;
 /// The logarithm of what a step adds to the price.
 const LOG: f64 = -CHEAPEST / STEPS as f64;
 /// How much the digest shrinks where the price grows, both as logarithms: a first guess.
-const SLOPE: f64 = 0.6;
+const SLOPE: f64 = 0.8;
 /// Tries after which the doubt is halved rather than divided by how far off the last tries were.
 const GUESSES: usize = 8;
+/// How full the budget is to be before strings are left out, and at most.
+const AMPLE: f64 = 1.15;
+const TOO_MUCH: f64 = 1.5;
 /// What part of the budget is aimed at, and with what part the search is content: to find the very last strings that fit
 /// would take as long again.
-const AIM: f64 = 0.994;
+const AIM: f64 = 0.993;
 const FULL: f64 = 0.985;
-/// Bytes of a token by which the first price is chosen: half of what they have, as strings stand more than once.
-const TOKEN: f64 = 1.6;
-/// Steps below the first price for which strings are gathered, in case it was too dear.
-const MARGIN: u32 = 128;
+/// Tries to leave out just enough: after so many of them the doubt is small, whatever the first guesses were worth.
+const TRIMS: usize = 12;
+/// Bytes of a token by which the first price is chosen: less than they have, as strings stand more than once.
+const TOKEN: f64 = 2.4;
 /// Strings by their worth for each byte, four groups for every power of two.
 const GROUPS: usize = 96;
 
@@ -39,22 +45,56 @@ impl Archive {
         let mut known = Known::new(self, Said::new(wanted.said));
         let mut placer = Placer::new(self);
         let mut search = Search::new(self.first_step(&known, wanted.budget));
-        let mut floor = search.step.saturating_sub(MARGIN);
+        let mut floor = search.step;
         let mut pool = Pool::new(&mut known, price(floor));
         let mut best = String::new();
         while let Some(step) = search.next() {
             if step < floor {
-                floor = step.saturating_sub(MARGIN);
+                floor = step;
                 pool = Pool::new(&mut known, price(floor));
             }
-            let text = render::render(self, placer.place(&known, &pool, price(step)));
-            let tokens = counter.text(&text);
-            search.tell(step, tokens as f64 / wanted.budget.max(1) as f64);
-            if tokens <= wanted.budget {
+            let lines = placer.place(&known, &pool, price(step));
+            let text = render::render(self, lines);
+            let filled = filled(&text, wanted.budget, counter);
+            search.tell(step, filled);
+            if filled <= 1.0 {
                 best = text;
-            } else {
-                floor = step;
-                pool.narrow(price(step));
+            } else if filled <= TOO_MUCH || search.next().is_none() {
+                return self.trim(lines, Draft { text, filled }, wanted.budget, counter);
+            }
+        }
+        best
+    }
+
+    /// Leaves out what is worth least until the rest fits.
+    fn trim(&self, lines: &Lines, whole: Draft, budget: u64, counter: &mut Counter) -> String {
+        let order = lines.by_worth();
+        let mut best = String::new();
+        // The largest share known to leave room, and the smallest known to be too much.
+        let (mut low, mut high) = (0.0, 1.0);
+        let mut share = 1.0;
+        let mut filled = whole.filled;
+        // How full a byte makes the budget: that changes little while the text is trimmed.
+        let mut a_byte = whole.filled / whole.text.len() as f64;
+        for _ in 0..TRIMS {
+            let guess = share * AIM / filled.max(1e-3);
+            share = if guess > low && guess < high { guess } else { (low + high) / 2.0 };
+            let text = render::render(self, &lines.best(&order, share));
+            filled = text.len() as f64 * a_byte;
+            if filled <= 1.0 {
+                filled = self::filled(&text, budget, counter);
+                a_byte = filled / text.len().max(1) as f64;
+            }
+            if filled > 1.0 {
+                high = share;
+                continue;
+            }
+            low = share;
+            if text.len() > best.len() {
+                best = text;
+            }
+            if filled >= FULL {
+                break;
             }
         }
         best
@@ -76,6 +116,16 @@ impl Archive {
         }
         1
     }
+}
+
+/// A text, and how full it makes its budget.
+struct Draft {
+    text: String,
+    filled: f64,
+}
+
+fn filled(text: &str, budget: u64, counter: &mut Counter) -> f64 {
+    counter.text(text) as f64 / budget.max(1) as f64
 }
 
 /// The price of a byte at a step.
@@ -126,7 +176,7 @@ impl Search {
             self.low = step;
         }
         let at = f64::from(step);
-        let off = (filled.max(1e-3) / AIM).ln();
+        let off = (filled.max(1e-3) / AMPLE).ln();
         let slope = match self.last {
             Some((last_at, last_off)) => {
                 ((last_off - off) / (at - last_at) / LOG).clamp(SLOPE / 2.0, SLOPE * 4.0)

@@ -29,12 +29,52 @@ const NEIGHBOURS: usize = 12;
 pub(super) struct Lines {
     lines: Vec<(usize, Range<usize>)>,
     marks: Vec<Mark>,
+    /// By mark.
+    values: Vec<Value>,
+}
+
+/// What a chosen string is worth for each byte, and its bytes.
+#[derive(Clone, Copy)]
+struct Value {
+    rate: f64,
+    length: f64,
 }
 
 impl Lines {
     /// Blocks in the order of the work, each with its strings in their order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &[Mark])> {
         self.lines.iter().map(|(item, marks)| (*item, &self.marks[marks.clone()]))
+    }
+
+    /// The strings from the one that is worth least to the one that is worth most; of two alike the older one first.
+    pub(super) fn by_worth(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.marks.len()).collect();
+        order.sort_unstable_by(|a, b| {
+            self.values[*a].rate.total_cmp(&self.values[*b].rate).then_with(|| a.cmp(b))
+        });
+        order
+    }
+
+    /// The same without those that come first in `order`, so that about this share of the bytes stays.
+    pub(super) fn best(&self, order: &[usize], share: f64) -> Self {
+        let mut surplus = self.values.iter().map(|value| value.length).sum::<f64>() * (1.0 - share);
+        let mut stays = vec![true; self.marks.len()];
+        for at in order {
+            surplus -= self.values[*at].length;
+            if surplus < 0.0 {
+                break;
+            }
+            stays[*at] = false;
+        }
+        let mut best = Self::default();
+        for (item, marks) in &self.lines {
+            let first = best.marks.len();
+            best.marks.extend(marks.clone().filter(|at| stays[*at]).map(|at| self.marks[at]));
+            if best.marks.len() > first {
+                best.lines.push((*item, first..best.marks.len()));
+            }
+        }
+        best
     }
 }
 
@@ -76,6 +116,7 @@ impl<'a> Placer<'a> {
         self.together.clear();
         self.lines.lines.clear();
         self.lines.marks.clear();
+        self.lines.values.clear();
         for block in &pool.blocks {
             self.worthy.clear();
             let all = &pool.candidates[block.candidates.clone()];
@@ -96,27 +137,32 @@ impl<'a> Placer<'a> {
             if before().any(|other| other.mark.name == name || known.parts(other).contains(&name)) {
                 continue;
             }
+            let cost = self.again(name) * (price * one.length);
             let mut worth = self.own_worth(known, one);
+            // Most strings stand elsewhere already: they are not looked at closely unless their company can be worth it.
+            if worth + MOST_BONDS * bond * one.chance < cost {
+                continue;
+            }
             self.joined.clear();
-            let mut bonds = 0.0;
             for other in before() {
                 // Two strings can stand together only where each was chosen.
                 let is_new =
                     !self.chosen[name as usize] || !self.together.contains(&key(name, other.mark.name));
                 if is_new {
                     self.joined.push(other.mark.name);
-                    bonds += bond * one.chance.min(other.chance);
+                    worth += bond * one.chance.min(other.chance);
                 }
             }
-            worth += bonds;
-            let cost = self.again(name) * (price * one.length);
-            // What is placed nowhere stands together with nothing.
             let behind = self.worthy[i + 1..].iter().take_while(|other| is_near(one, other)).take(NEIGHBOURS);
-            worth += behind
-                .filter(|other| other.mark.name != name && !self.placed[other.mark.name as usize])
-                .filter(|other| other.chance >= price * other.length)
-                .map(|other| bond * EXPECTED * one.chance.min(other.chance))
-                .sum::<f64>();
+            for other in behind {
+                // What is placed nowhere stands together with nothing.
+                let is_expected = other.mark.name != name
+                    && !self.placed[other.mark.name as usize]
+                    && other.chance >= price * other.length;
+                if is_expected {
+                    worth += bond * EXPECTED * one.chance.min(other.chance);
+                }
+            }
             if worth < cost {
                 continue;
             }
@@ -127,6 +173,7 @@ impl<'a> Placer<'a> {
             }
             self.together.extend(self.joined.iter().map(|other| key(name, *other)));
             self.here.push(*one);
+            self.lines.values.push(Value { rate: worth / cost, length: one.length });
         }
         if !self.here.is_empty() {
             let first = self.lines.marks.len();

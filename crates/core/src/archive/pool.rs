@@ -155,25 +155,6 @@ impl Pool {
         }
         pool
     }
-
-    /// Leaves out what cannot be worth `price`.
-    pub(super) fn narrow(&mut self, price: f64) {
-        let mut kept = 0;
-        let candidates = &mut self.candidates;
-        self.blocks.retain_mut(|block| {
-            let first = kept;
-            for at in block.candidates.clone() {
-                let one = candidates[at];
-                if is_worthy(one.chance, block.bond, price * one.length) {
-                    candidates[kept] = one;
-                    kept += 1;
-                }
-            }
-            block.candidates = first..kept;
-            kept > first
-        });
-        candidates.truncate(kept);
-    }
 }
 
 /// Whether a string can be worth its cost if it finds as many others beside it as may count.

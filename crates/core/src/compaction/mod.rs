@@ -213,25 +213,27 @@ impl Compaction<'_> {
         digest: &mut dyn FnMut(DigestWanted<'_>, &mut Counter) -> String,
     ) -> Result<Draft, Declined> {
         let plan = self.plan(strategy, counter)?;
-        let text = match (strategy, self.notes) {
-            (Strategy::Notes, Some(notes)) => notes.text.clone(),
-            (Strategy::Notes | Strategy::Summary | Strategy::Handoff, _) => {
-                let mut nothing = |_: DigestWanted<'_>, _: &mut Counter| String::new();
-                let digest = if self.limits.details { digest } else { &mut nothing };
-                let mut material = Material {
-                    facts: self.facts,
-                    kept: &plan.kept_text,
-                    instructions: self.instructions,
-                    digest,
-                };
-                match strategy {
-                    Strategy::Notes => scribe::notes(&mut material, plan.text_tokens, counter),
-                    Strategy::Summary => scribe::summary(&mut material, plan.text_tokens, counter),
-                    Strategy::Handoff => scribe::handoff(&mut material, plan.text_tokens, counter),
-                }
-            }
+        if let (Strategy::Notes, Some(notes)) = (strategy, self.notes) {
+            return plan.finish(self, &notes.text, counter);
+        }
+        let mut nothing = |_: DigestWanted<'_>, _: &mut Counter| String::new();
+        let digest = if self.limits.details { digest } else { &mut nothing };
+        let mut material =
+            Material { facts: self.facts, kept: &plan.kept_text, instructions: self.instructions, digest };
+        let write = match strategy {
+            Strategy::Notes => scribe::notes,
+            Strategy::Summary => scribe::summary,
+            Strategy::Handoff => scribe::handoff,
         };
-        plan.finish(self, &text, counter)
+        let text = write(&mut material, plan.text_tokens, counter);
+        // The scribe keeps to its budget: nothing has to be cut.
+        let text = match strategy {
+            Strategy::Notes if self.limits.section_tokens < plan.text_tokens => {
+                sections_within(&text, self.limits.section_tokens, counter)
+            }
+            Strategy::Notes | Strategy::Summary | Strategy::Handoff => text,
+        };
+        plan.finish_within(self, text, counter)
     }
 
     /// Says what stays and how long the text may be.
@@ -331,6 +333,16 @@ impl Plan {
             Strategy::Summary | Strategy::Handoff => text.to_owned(),
         };
         let text = cut_to(&text, self.text_tokens, counter);
+        self.finish_within(of, text, counter)
+    }
+
+    /// Takes a text that keeps to its limits.
+    fn finish_within(
+        self,
+        of: &Compaction<'_>,
+        text: String,
+        counter: &mut Counter,
+    ) -> Result<Draft, Declined> {
         let (text, verdict) = if of.limits.checked {
             let check = Check { facts: of.facts, kept: &self.kept_text, budget: self.text_tokens / 8 };
             let (text, verdict) = check.run(&text, counter);

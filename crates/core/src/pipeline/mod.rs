@@ -120,8 +120,6 @@ pub struct Pipeline {
     knowledge: SharedKnowledge,
     /// Whether somebody else tells the knowledge what was said.
     told: bool,
-    /// Messages that the knowledge is not told yet: no request waits for it.
-    untold: Vec<Arc<Message>>,
     /// Whether the model ever called `Snip`.
     snips: bool,
     /// Entries that were sent as they are.
@@ -156,7 +154,6 @@ impl Pipeline {
             counter,
             knowledge: SharedKnowledge::default(),
             told: false,
-            untold: Vec::new(),
             snips: false,
             sent: 0,
             state: State::default(),
@@ -171,17 +168,14 @@ impl Pipeline {
     /// A message that was said before the view begins: it is known, but not shown.
     pub fn remember(&mut self, message: &Arc<Message>) {
         if !self.told {
-            self.untold.push(message.clone());
+            self.knowledge.push(message.clone());
         }
     }
 
     /// Derives what the messages so far show. It is done before a compaction at the latest; whoever has time to spare, as after
     /// an answer, does it earlier.
     pub fn catch_up(&mut self) {
-        let untold = std::mem::take(&mut self.untold);
-        if !untold.is_empty() {
-            self.knowledge.change(|known| untold.iter().for_each(|message| known.push(message)));
-        }
+        self.knowledge.catch_up();
     }
 
     /// Takes over a view that was resumed, whose messages are [remembered](Self::remember) already.
@@ -358,7 +352,7 @@ impl Pipeline {
         Some(limits.threshold_for(self.settings.window, self.settings.max_output))
     }
 
-    /// What is known of the session, up to the last [`catch_up`](Self::catch_up).
+    /// What is known of the session.
     pub fn knowledge(&self) -> &SharedKnowledge {
         &self.knowledge
     }

@@ -70,7 +70,6 @@ impl Pipeline {
             pass.notices.push(Notice::BreakerOpen(limits.failures));
             return Ok(());
         }
-        self.catch_up();
         let mut declined = Vec::new();
         for &strategy in &limits.strategies {
             match self.draft(moment, &limits, threshold, trigger, strategy) {

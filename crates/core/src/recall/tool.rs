@@ -1,7 +1,7 @@
 //! The `Recall` tool: its definition and its calls.
 
 use super::handle::{Handle, HandleError};
-use crate::{ToolInput, Wire};
+use crate::{ToolDefinition, ToolInput, Wire, prompt};
 use serde_json::{Map, Value, json};
 
 /// The tool's name.
@@ -16,7 +16,7 @@ pub const NAME: &str = "Recall";
 /// assert_eq!(recall::definition(Wire::Chat)["function"]["name"], "Recall");
 /// ```
 pub fn definition(wire: Wire) -> Value {
-    let description = description(include_str!("../../../../prompts/recall.md"));
+    let description = prompt(include_str!("../../../../prompts/recall.md"));
     let parameters = json!({
         "type": "object",
         "properties": {
@@ -27,21 +27,7 @@ pub fn definition(wire: Wire) -> Value {
             "limit": {"type": "integer", "description": "With query: at most so many passages"}
         }
     });
-    match wire {
-        Wire::Anthropic => json!({"name": NAME, "description": description, "input_schema": parameters}),
-        Wire::Responses => json!({
-            "type": "function", "name": NAME, "description": description, "parameters": parameters, "strict": false
-        }),
-        Wire::Chat => json!({
-            "type": "function",
-            "function": {"name": NAME, "description": description, "parameters": parameters}
-        }),
-    }
-}
-
-/// The prompt without the comment for its readers here.
-fn description(source: &str) -> &str {
-    source.split_once("-->").map_or(source, |(_, words)| words).trim()
+    ToolDefinition { name: NAME, description, parameters }.on(wire)
 }
 
 /// What a call asks for.

@@ -97,15 +97,6 @@ fn freed_by(counter: &mut Counter, shown: &Block, with: &Block) -> i64 {
     counter.block(shown).total() as i64 - counter.block(with).total() as i64
 }
 
-/// The words of a prompt file, without the comment that opens it.
-fn prompt(source: &str) -> &str {
-    let body = match source.strip_prefix("<!--").and_then(|rest| rest.split_once("-->")) {
-        Some((_, body)) => body,
-        None => source,
-    };
-    body.trim()
-}
-
 /// How a placeholder names what it stands for, to a model that has `Recall`.
 fn handle(id: &MessageId) -> String {
     format!("[recall:{}]", snip::tag(id))

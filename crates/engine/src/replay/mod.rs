@@ -67,7 +67,7 @@ pub fn replay(recording: &Recording, plan: &Plan) -> SessionReport {
         let fresh: Vec<(&Arc<Message>, Breakdown)> =
             recording.messages[fed..upto].iter().zip(counts[fed..upto].iter().copied()).collect();
         for (message, _) in &fresh {
-            knowledge.push(message);
+            knowledge.push((*message).clone());
         }
         fed = upto;
         let answer = answer_tokens(recording, number, &counts);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use throughline_core::tokens::Counter;
 use throughline_core::{GroupId, Message, Op, Record, Role, Usage};
-use throughline_ledger::{Home, LedgerError, import, session};
+use throughline_ledger::{Home, LedgerError, import, is_ledger, session};
 
 /// A recorded session: everything that was said, and where the model was asked.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl Recording {
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let mut builder = Builder::new(name.clone());
         if import::read(path, &mut |record| builder.take(record))?.is_none() {
-            if !is_ledger(path) {
+            if !is_ledger(path)? {
                 return Err(RecordingError::Foreign(path.display().to_string()));
             }
             session::each_record(home, path, &mut |_, record| {
@@ -71,13 +71,6 @@ impl Recording {
             _ => "claude-sonnet-4-5",
         })
     }
-}
-
-fn is_ledger(path: &Path) -> bool {
-    use std::io::Read;
-    let mut head = [0; 14];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
-        && &head == br#"{"kind":"meta""#
 }
 
 /// The most tokens before the messages that are believed: more is history that the recording lacks.

@@ -22,8 +22,8 @@ const TOGETHER: usize = 400;
 /// Of the strings that a block uses first, those that are paired; and pairs at most.
 const PAIRED: usize = 8;
 const MOST_PAIRS: usize = 150;
-/// Strings that are searched for at most.
-const MOST_SEARCHED: usize = 150;
+/// Missing strings that are searched for at most, spread over all of them: the share found is taken for the rest's too.
+const MOST_SEARCHED: usize = 20;
 
 /// A recorded session, read once: every point of it can then be judged.
 #[derive(Debug)]
@@ -293,13 +293,14 @@ impl Needed {
     /// The share of needed strings that the context holds or that one blind search brings back. `search` answers a
     /// query with the text that the model would be shown.
     pub fn found(&self, context: &str, mut search: impl FnMut(&str) -> String) -> Option<f64> {
-        let all = self.uses.len();
-        let most = all.min(MOST_SEARCHED);
+        let missing: Vec<&Use> = self.uses.iter().filter(|one| !holds(context, &one.text)).collect();
+        let (all, most) = (missing.len(), missing.len().min(MOST_SEARCHED));
         let found: Vec<bool> = (0..most)
-            .map(|k| &self.uses[k * all / most])
-            .map(|one| holds(context, &one.text) || holds(&search(&one.query), &one.text))
+            .map(|k| missing[k * all / most])
+            .map(|one| holds(&search(&one.query), &one.text))
             .collect();
-        share(&found)
+        let lost = all as f64 * (1.0 - share(&found).unwrap_or(1.0));
+        (!self.uses.is_empty()).then(|| 1.0 - lost / self.uses.len() as f64)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The reminder that turns can be dropped.
 
-use super::super::{Scene, prompt};
+use super::super::Scene;
 use super::{NAME, Tags};
 use crate::profile::SnipLimits;
-use crate::{Body, Entry, Fragment, Message, Role, content_id};
+use crate::{Body, Entry, Fragment, Message, Role, content_id, prompt};
 
 /// A message to append to the view, when what was said since the last snip, reminder or compaction has at least
 /// [`nudge_tokens`](SnipLimits::nudge_tokens). The view itself says how much that is: the same history always gives the

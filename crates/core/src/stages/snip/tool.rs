@@ -1,8 +1,8 @@
 //! The `Snip` tool: its definition, its calls and its answers.
 
-use super::super::{Proposal, prompt};
+use super::super::Proposal;
 use super::SnipError;
-use crate::{ToolInput, Wire};
+use crate::{ToolDefinition, ToolInput, Wire, prompt};
 use serde_json::{Value, json};
 
 /// The tool's name.
@@ -23,16 +23,7 @@ pub fn definition(wire: Wire) -> Value {
         },
         "required": ["ids", "reason"]
     });
-    match wire {
-        Wire::Anthropic => json!({"name": NAME, "description": description, "input_schema": parameters}),
-        Wire::Responses => json!({
-            "type": "function", "name": NAME, "description": description, "parameters": parameters, "strict": false
-        }),
-        Wire::Chat => json!({
-            "type": "function",
-            "function": {"name": NAME, "description": description, "parameters": parameters}
-        }),
-    }
+    ToolDefinition { name: NAME, description, parameters }.on(wire)
 }
 
 /// What a call asks for.
