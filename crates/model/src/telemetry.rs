@@ -1,0 +1,57 @@
+//! Spans and events with the attribute names of OpenTelemetry's GenAI conventions. Nothing that was said is in them.
+
+use crate::{Answer, ModelError, Retry};
+use reqwest::Url;
+use tracing::field::Empty;
+use tracing::{Span, info_span, warn};
+
+/// The span of one call.
+pub(crate) fn span(provider: &str, model: &str, url: Option<&Url>) -> Span {
+    info_span!(
+        "chat",
+        "otel.name" = format_args!("chat {model}"),
+        "otel.kind" = "client",
+        "gen_ai.operation.name" = "chat",
+        "gen_ai.provider.name" = provider,
+        "gen_ai.request.model" = model,
+        "server.address" = url.and_then(Url::host_str),
+        "server.port" = url.and_then(Url::port_or_known_default),
+        "gen_ai.response.id" = Empty,
+        "gen_ai.response.model" = Empty,
+        "gen_ai.usage.input_tokens" = Empty,
+        "gen_ai.usage.output_tokens" = Empty,
+        "gen_ai.usage.cache_read.input_tokens" = Empty,
+        "gen_ai.usage.cache_creation.input_tokens" = Empty,
+        "error.type" = Empty,
+    )
+}
+
+/// Writes the outcome into the span of its call.
+pub(crate) fn record(span: &Span, result: &Result<Answer, ModelError>) {
+    match result {
+        Ok(answer) => {
+            let usage = answer.response.usage;
+            let word = |key: &str| answer.response.envelope.get(key)?.as_str();
+            span.record("gen_ai.response.id", word("id"));
+            span.record("gen_ai.response.model", word("model"));
+            span.record("gen_ai.usage.input_tokens", usage.prompt());
+            span.record("gen_ai.usage.output_tokens", usage.output);
+            span.record("gen_ai.usage.cache_read.input_tokens", usage.cache_read);
+            span.record("gen_ai.usage.cache_creation.input_tokens", usage.cache_write);
+        }
+        Err(error) => {
+            span.record("error.type", error.kind().name());
+        }
+    }
+}
+
+/// A repetition is about to happen.
+pub(crate) fn retry(retry: &Retry) {
+    warn!(
+        attempt = retry.attempt,
+        "error.type" = retry.kind.name(),
+        wait_ms = u64::try_from(retry.wait.as_millis()).unwrap_or(u64::MAX),
+        "the request to {} is sent again",
+        retry.at,
+    );
+}
