@@ -180,6 +180,8 @@ pub struct CompactLimits {
     pub strategies: Vec<Strategy>,
     /// Failures in a row that open the breaker.
     pub failures: u32,
+    /// Compactions in a row that free less than a tenth, after which no more is tried unasked.
+    pub idle_compactions: u32,
     /// Notes: the kept messages have at least this many tokens …
     pub keep_tokens: u64,
     /// … and at least this many of them have text …
@@ -225,6 +227,7 @@ impl Default for CompactLimits {
             output_tokens: 20_000,
             strategies: vec![Strategy::Notes, Strategy::Summary],
             failures: 3,
+            idle_compactions: 2,
             keep_tokens: 10_000,
             keep_texts: 5,
             keep_most: 40_000,

@@ -21,93 +21,29 @@
 
 mod journal;
 mod pass;
+mod preparation;
 mod pressure;
+mod settings;
 mod steps;
 mod tally;
 
 pub use journal::{Journal, Unrecorded};
 pub use pass::{Change, Compacted, Notice, Pass};
+pub use preparation::{Due, Preparation};
+pub use settings::{DEFAULT_WINDOW, Moment, Settings};
 
-use crate::compaction::{Breaker, Notes, Scaffold, Trigger};
-use crate::cost::{CacheMonitor, Expected, Observed, Pace, Price, Prices, StageEffect, Ttl};
+use crate::compaction::Breaker;
+use crate::cost::{CacheMonitor, Expected, Observed, Pace, StageEffect};
 use crate::profile::Profile;
-use crate::stages::{OwnTools, Scene, collapse, microcompact, snip};
-use crate::tokens::Breakdown;
-use crate::tokens::Counter;
+use crate::stages::{Scene, collapse, microcompact, snip};
+use crate::tokens::{Breakdown, Correction, Counter};
 use crate::{Edit, Entry, Event, Message, Origin, SharedKnowledge, Usage, View};
 use jiff::Timestamp;
 use std::sync::Arc;
 use tally::Tally;
 
-/// What the pipeline is told about the model and the client.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The model, as requests name it.
-    pub model: String,
-    /// Its context window in tokens.
-    pub window: u64,
-    /// The most tokens an answer may have, where the request says so.
-    pub max_output: Option<u64>,
-    /// Tokens that come before the messages: the system prompt and the tools.
-    pub overhead: u64,
-    /// Which of our own tools the model has.
-    pub tools: OwnTools,
-    /// Whether the provider can edit its cache (P3b).
-    pub cache_edits: bool,
-    /// What becomes of scaffold at the head when the view is replaced.
-    pub scaffold: Scaffold,
-    /// What tokens cost.
-    pub price: Price,
-    /// How long the provider's cache lives.
-    pub ttl: Ttl,
-}
-
-/// The window of models that nothing else is known of.
-pub const DEFAULT_WINDOW: u64 = 200_000;
-
-/// The input window of a model, by its name; [`DEFAULT_WINDOW`] where it is not known.
-fn window_of(model: &str) -> u64 {
-    // By family, the longest name first.
-    const WINDOWS: [(&str, u64); 6] = [
-        ("gpt-4.1", 1_000_000),
-        ("gpt-4o", 128_000),
-        ("gpt-4", 128_000),
-        ("gpt-5", 272_000),
-        ("gpt-6", 272_000),
-        ("gemini", 1_000_000),
-    ];
-    WINDOWS.iter().find(|(family, _)| model.starts_with(family)).map_or(DEFAULT_WINDOW, |(_, window)| *window)
-}
-
-impl Settings {
-    /// The usual settings for a model.
-    pub fn for_model(model: &str) -> Self {
-        Self {
-            model: model.to_owned(),
-            window: window_of(model),
-            max_output: None,
-            overhead: 0,
-            tools: OwnTools::default(),
-            cache_edits: false,
-            scaffold: Scaffold::Keep,
-            price: Prices::builtin().of(model),
-            ttl: Ttl::Short,
-        }
-    }
-}
-
-/// The circumstances of one request.
-#[derive(Clone, Debug, Default)]
-pub struct Moment {
-    /// The time, where it is known.
-    pub now: Option<Timestamp>,
-    /// Compact in any case: a person asked, the model changes, or the provider said that the request is too long.
-    pub compact: Option<Trigger>,
-    /// What the person wants a summary to pay attention to.
-    pub instructions: Option<String>,
-    /// Session notes, where somebody keeps them.
-    pub notes: Option<Notes>,
-}
+/// Reports beyond this many times what we count are not believed.
+const FAR_OFF: u64 = 2;
 
 /// A session's view, and everything that decides about it.
 #[derive(Debug)]
@@ -136,8 +72,14 @@ struct State {
     forgotten: u64,
     collapse: collapse::Snapshot,
     compactions: u32,
+    /// Compactions in a row that made no progress.
+    idle: u32,
     pace: Pace,
     monitor: CacheMonitor,
+    /// How the provider counts, by what it reported (W3).
+    correction: Correction,
+    /// Tokens of the last request, by our count.
+    sent_tokens: u64,
     /// When the last request was made.
     asked: Option<Timestamp>,
 }
@@ -255,18 +197,41 @@ impl Pipeline {
         self.knowledge.change(|known| known.facts.set_cwd(cwd));
     }
 
-    /// Runs the stages before a request.
+    /// Runs the stages before a request. Where the view is replaced, the offline scribe writes the text.
     pub fn prepare<J: Journal>(&mut self, moment: &Moment, journal: &mut J) -> Result<Pass, J::Error> {
+        let mut preparation = self.begin(moment.clone(), journal)?;
+        if preparation.due().is_some() {
+            self.compact_offline(&mut preparation, journal)?;
+        }
+        self.end(preparation, journal)
+    }
+
+    /// Runs the cheap stages before a request. If then a compaction is [due](Preparation::due), whoever can write does:
+    /// [`plan`](Self::plan) and [`compact_with`](Self::compact_with), or [`compact_offline`](Self::compact_offline).
+    /// [`end`](Self::end) closes the preparation.
+    pub fn begin<J: Journal>(&mut self, moment: Moment, journal: &mut J) -> Result<Preparation, J::Error> {
         let sent_before = self.sent;
         let mut pass = Pass { tokens_before: self.tokens(), unchanged: sent_before, ..Pass::default() };
-        self.snip_stage(moment, journal, &mut pass)?;
-        self.budget_stage(moment, journal, &mut pass)?;
-        self.microcompact_stage(moment, journal, &mut pass)?;
-        self.collapse_stage(moment, journal, &mut pass)?;
-        self.compact_stage(moment, journal, &mut pass)?;
-        self.nudge_stage(moment, journal, &mut pass)?;
+        self.snip_stage(&moment, journal, &mut pass)?;
+        self.budget_stage(&moment, journal, &mut pass)?;
+        self.microcompact_stage(&moment, journal, &mut pass)?;
+        self.collapse_stage(&moment, journal, &mut pass)?;
+        let due = self.due(&moment, &mut pass);
+        Ok(Preparation { moment, pass, due, declined: Vec::new(), is_done: false, sent_before })
+    }
+
+    /// The view is as it will be sent.
+    pub fn end<J: Journal>(
+        &mut self,
+        mut preparation: Preparation,
+        journal: &mut J,
+    ) -> Result<Pass, J::Error> {
+        self.conclude(&mut preparation);
+        let Preparation { moment, mut pass, sent_before, .. } = preparation;
+        self.nudge_stage(&moment, journal, &mut pass)?;
         pass.tokens_after = self.tokens();
-        self.expect(&pass, sent_before, moment);
+        self.state.sent_tokens = self.counted();
+        self.expect(&pass, sent_before, &moment);
         self.sent = self.view.entries().len();
         self.state.pace.request(pass.tokens_after);
         Ok(pass)
@@ -301,6 +266,11 @@ impl Pipeline {
     /// The answer to the last request is there, with what the provider reported. Says what somebody should hear about: a
     /// cache that gave much less than expected with no edit to explain it, a stage that keeps losing money (B9).
     pub fn answered(&mut self, usage: &Usage) -> Observed {
+        let counted = self.state.sent_tokens;
+        // A report that is far off is about something else, or wrong: it would set off compactions, or none at all.
+        if (counted / FAR_OFF..=counted.saturating_mul(FAR_OFF)).contains(&usage.prompt()) {
+            self.state.correction.observe(counted, usage);
+        }
         self.state.monitor.answered(usage, &self.settings.price, self.settings.ttl)
     }
 
@@ -341,8 +311,13 @@ impl Pipeline {
         self.tally.tokens()
     }
 
-    /// Tokens of the context, with what comes before the messages.
+    /// Tokens of the context, with what comes before the messages, as the provider counts as far as that is known.
     pub fn tokens(&self) -> u64 {
+        self.state.correction.estimate(self.counted())
+    }
+
+    /// The same by our own count.
+    fn counted(&self) -> u64 {
         self.settings.overhead + self.tally.total().saturating_sub(self.state.forgotten)
     }
 

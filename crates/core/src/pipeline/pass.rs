@@ -83,6 +83,27 @@ pub enum Notice {
     /// No compaction is tried any more.
     #[error("compaction failed {0} times in a row; it is not tried again until you ask for it")]
     BreakerOpen(u32),
+    /// No compaction is tried any more: the last ones freed next to nothing.
+    #[error(
+        "the last {compactions} compactions freed less than a tenth, and the context has {tokens} tokens: what is left is \
+         mostly what must stay. Drop turns (Snip), raise the window, or start a new session; /compact tries again"
+    )]
+    NoProgress {
+        /// How many.
+        compactions: u32,
+        /// Tokens of the context.
+        tokens: u64,
+    },
+    /// Whoever writes the text could not.
+    #[error("{strategy} by {who}: {why}", strategy = .strategy.name())]
+    Unwritten {
+        /// How.
+        strategy: Strategy,
+        /// The model.
+        who: String,
+        /// Why.
+        why: String,
+    },
     /// The model asked to snip something that can't be snipped.
     #[error("snip: {0}")]
     Snip(String),

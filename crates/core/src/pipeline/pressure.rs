@@ -1,16 +1,18 @@
 //! Collapse and autocompact: what happens when the context is full.
 
-use super::{Change, Compacted, Journal, Moment, Notice, Pass, Pipeline};
-use crate::compaction::{Compaction, Declined, Draft, Trigger};
+use super::{Change, Compacted, Due, Journal, Moment, Notice, Pass, Pipeline, Preparation};
+use crate::compaction::{Compaction, Declined, Draft, Plan, Trigger};
 use crate::cost::{self, Bounds, Horizon, Sawtooth};
 use crate::profile::{CompactLimits, Strategy};
-use crate::scribe;
-use crate::stages::collapse;
+use crate::scribe::{self, DigestWanted};
+use crate::stages::{Scene, collapse};
 use crate::tokens::Counter;
-use crate::{EditId, Entry, Event, Record, Role, Stage};
+use crate::{EditId, Entry, Event, Knowledge, Record, Role, Stage};
 
 /// Compactions after which people are told that accuracy suffers.
 const OFTEN: u32 = 3;
+/// A compaction that frees less than this share of the messages made no progress.
+const IDLE_SHARE: f64 = 0.1;
 
 impl Pipeline {
     /// P4: early spans are folded.
@@ -27,81 +29,183 @@ impl Pipeline {
         let before = self.state.collapse.clone();
         let mut snapshot = before.clone();
         let model = self.settings.model.clone();
+        let elsewhere = self.settings.spans_elsewhere;
         let (scene, counter) = self.scene(moment);
-        let mut writer = Counter::for_model(&model);
-        let mut write = |entries: &[Entry]| scribe::span(entries, limits.summary_tokens, &mut writer);
-        collapse::stage(&scene, levels, &mut snapshot, counter, &mut write);
-        let proposals = collapse::commit(&scene, levels, &mut snapshot, counter);
-        if snapshot != before {
-            let data = serde_json::to_value(&snapshot).unwrap_or_default();
-            let event = Event { at: moment.now, name: collapse::Snapshot::EVENT.to_owned(), data };
-            journal.append(Record::Event(Box::new(event)))?;
+        // Whoever else summarises spans may be too late: then there is no waiting.
+        if !elsewhere || (scene.total() > levels.commit() && snapshot.staged.is_empty()) {
+            let mut writer = Counter::for_model(&model);
+            let mut write = |entries: &[Entry]| scribe::span(entries, limits.summary_tokens, &mut writer);
+            collapse::stage(&scene, levels, &mut snapshot, counter, &mut write);
         }
-        self.state.collapse = snapshot;
+        let proposals = collapse::commit(&scene, levels, &mut snapshot, counter);
+        self.keep_snapshot(snapshot, moment, journal)?;
         for proposal in proposals {
             self.apply(proposal, None, moment, journal, pass)?;
         }
         Ok(())
     }
 
-    /// P5: the view is replaced.
-    pub(super) fn compact_stage<J: Journal>(
+    /// Early spans that somebody is to summarise before they are needed (P4), each with its messages. They are asked for
+    /// once; what is written is handed to [`stage_spans`](Self::stage_spans).
+    pub fn spans_wanted(&mut self, moment: &Moment) -> Vec<(collapse::Span, Vec<Entry>)> {
+        let (Some(limits), Some(threshold)) = (self.profile.collapse, self.threshold()) else {
+            return Vec::new();
+        };
+        let levels = collapse::Levels { limits: &limits, threshold };
+        let mut snapshot = self.state.collapse.clone();
+        let (scene, counter) = self.scene(moment);
+        let spans = collapse::wanted(&scene, levels, &mut snapshot, counter);
+        let with_entries =
+            spans.into_iter().map(|span| (span.clone(), scene.entries[span.range].to_vec())).collect();
+        self.state.collapse = snapshot;
+        with_entries
+    }
+
+    /// Spans have their summaries and wait to be folded. Those that the view no longer holds as they were are dropped when
+    /// their time comes.
+    pub fn stage_spans<J: Journal>(
         &mut self,
+        spans: &[(collapse::Span, String)],
         moment: &Moment,
         journal: &mut J,
-        pass: &mut Pass,
     ) -> Result<(), J::Error> {
-        let (Some(limits), Some(threshold)) = (self.profile.compact.clone(), self.threshold()) else {
-            return Ok(());
-        };
+        let mut snapshot = self.state.collapse.clone();
+        spans.iter().for_each(|(span, summary)| snapshot.add(span, summary));
+        self.keep_snapshot(snapshot, moment, journal)
+    }
+
+    fn keep_snapshot<J: Journal>(
+        &mut self,
+        snapshot: collapse::Snapshot,
+        moment: &Moment,
+        journal: &mut J,
+    ) -> Result<(), J::Error> {
+        if snapshot != self.state.collapse {
+            let data = serde_json::to_value(&snapshot).unwrap_or_default();
+            let event = Event { at: moment.now, name: collapse::Snapshot::EVENT.to_owned(), data };
+            journal.append(Record::Event(Box::new(event)))?;
+            self.state.collapse = snapshot;
+        }
+        Ok(())
+    }
+
+    /// Whether the view is to be replaced now (P5), and why.
+    pub(super) fn due(&self, moment: &Moment, pass: &mut Pass) -> Option<Due> {
+        let (limits, threshold) = (self.profile.compact.as_ref()?, self.threshold()?);
         let tokens = self.tokens();
         let trigger = match moment.compact {
             Some(trigger) => trigger,
             // While spans are folded, nothing is replaced unasked.
-            None if self.profile.collapse.is_some() && tokens <= threshold => return Ok(()),
-            None if tokens <= self.soft_threshold(&limits, threshold) => return Ok(()),
+            None if self.profile.collapse.is_some() && tokens <= threshold => return None,
+            None if tokens <= self.soft_threshold(limits, threshold) => return None,
             None if self.view.entries().last().is_some_and(|e| e.message.results().next().is_some()) => {
                 Trigger::MidTurn
             }
             None => Trigger::PreTurn,
         };
-        let asked = trigger == Trigger::Manual;
-        if !self.state.breaker.allows(limits.failures, asked) {
+        let due = Due { trigger, tokens, threshold };
+        if !self.state.breaker.allows(limits.failures, due.is_asked()) {
             pass.notices.push(Notice::BreakerOpen(limits.failures));
-            return Ok(());
+            return None;
         }
-        let mut declined = Vec::new();
-        for &strategy in &limits.strategies {
-            match self.draft(moment, &limits, threshold, trigger, strategy) {
-                Ok(draft) => {
-                    self.commit(draft, moment, journal, pass)?;
-                    self.state.breaker.succeeded();
-                    pass.notices.extend(declined);
-                    return Ok(());
-                }
-                Err(why) => declined.push(Notice::Declined { strategy, why }),
-            }
+        if self.state.idle >= limits.idle_compactions && !due.is_asked() {
+            pass.notices.push(Notice::NoProgress { compactions: self.state.idle, tokens });
+            return None;
         }
-        // Below the hard threshold a refusal costs nothing: it is tried again when more has been said.
-        if tokens > threshold || asked {
-            self.state.breaker.failed();
-            pass.notices.extend(declined);
-            if tokens > threshold {
-                pass.notices.push(Notice::StillOver { tokens, threshold });
-            }
-        }
-        Ok(())
+        Some(due)
     }
 
-    fn draft(
+    /// What a strategy keeps, and how long the text may be that somebody writes for it. To be handed to
+    /// [`compact_with`](Self::compact_with) with the text, before anything else changes the view.
+    pub fn plan(&mut self, preparation: &Preparation, strategy: Strategy) -> Result<Plan, Declined> {
+        self.consider(preparation, |compaction, counter, _| compaction.plan(strategy, counter))
+    }
+
+    /// Replaces the view by a text that was written for a plan, if that is good enough. Whether it was.
+    pub fn compact_with<J: Journal>(
         &mut self,
-        moment: &Moment,
-        limits: &CompactLimits,
-        threshold: u64,
-        trigger: Trigger,
+        preparation: &mut Preparation,
+        plan: Plan,
+        text: &str,
+        journal: &mut J,
+    ) -> Result<bool, J::Error> {
+        let strategy = plan.strategy;
+        let draft =
+            self.consider(preparation, |compaction, counter, _| plan.finish(compaction, text, counter));
+        self.settle(preparation, strategy, draft, journal)
+    }
+
+    /// Replaces the view by what the offline scribe writes, by the first of the profile's strategies that works. Whether
+    /// one did.
+    pub fn compact_offline<J: Journal>(
+        &mut self,
+        preparation: &mut Preparation,
+        journal: &mut J,
+    ) -> Result<bool, J::Error> {
+        let strategies = self.profile.compact.as_ref().map(|limits| limits.strategies.clone());
+        for strategy in strategies.unwrap_or_default() {
+            let draft = self.consider(preparation, |compaction, counter, known| {
+                let mut digest =
+                    |wanted: DigestWanted<'_>, counter: &mut Counter| known.archive.digest(&wanted, counter);
+                compaction.offline(strategy, counter, &mut digest)
+            });
+            if self.settle(preparation, strategy, draft, journal)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn settle<J: Journal>(
+        &mut self,
+        preparation: &mut Preparation,
         strategy: Strategy,
-    ) -> Result<Draft, Declined> {
-        let scene = crate::stages::Scene {
+        draft: Result<Draft, Declined>,
+        journal: &mut J,
+    ) -> Result<bool, J::Error> {
+        match draft {
+            Ok(draft) => {
+                let Preparation { moment, pass, .. } = preparation;
+                self.commit(draft, moment, journal, pass)?;
+                self.state.breaker.succeeded();
+                preparation.is_done = true;
+                Ok(true)
+            }
+            Err(why) => {
+                preparation.declined.push(Notice::Declined { strategy, why });
+                Ok(false)
+            }
+        }
+    }
+
+    /// What became of a compaction that was due.
+    pub(super) fn conclude(&mut self, preparation: &mut Preparation) {
+        let Some(due) = &preparation.due else { return };
+        let declined = std::mem::take(&mut preparation.declined);
+        if preparation.is_done {
+            preparation.pass.notices.extend(declined);
+        } else if due.tokens > due.threshold || due.is_asked() {
+            self.state.breaker.failed();
+            preparation.pass.notices.extend(declined);
+            if due.tokens > due.threshold {
+                let (tokens, threshold) = (due.tokens, due.threshold);
+                preparation.pass.notices.push(Notice::StillOver { tokens, threshold });
+            }
+        }
+        // Else a refusal costs nothing: it is tried again when more has been said.
+    }
+
+    /// Looks at a compaction of the view as it stands.
+    fn consider<R>(
+        &mut self,
+        preparation: &Preparation,
+        look: impl FnOnce(&Compaction<'_>, &mut Counter, &Knowledge) -> Result<R, Declined>,
+    ) -> Result<R, Declined> {
+        let (Some(limits), Some(due)) = (&self.profile.compact, &preparation.due) else {
+            return Err(Declined::Nothing);
+        };
+        let moment = &preparation.moment;
+        let scene = Scene {
             entries: self.view.entries(),
             tokens: self.tally.tokens(),
             overhead: self.settings.overhead,
@@ -114,15 +218,13 @@ impl Pipeline {
             scene,
             facts: &known.facts,
             limits,
-            threshold,
-            trigger,
+            threshold: due.threshold,
+            trigger: due.trigger,
             instructions: moment.instructions.as_deref(),
             notes: moment.notes.as_ref(),
             scaffold: self.settings.scaffold,
         };
-        let archive = &known.archive;
-        compaction
-            .offline(strategy, &mut self.counter, &mut |wanted, counter| archive.digest(&wanted, counter))
+        look(&compaction, &mut self.counter, &known)
     }
 
     fn commit<J: Journal>(
@@ -135,6 +237,7 @@ impl Pipeline {
         let checkpoint = draft.to_checkpoint(EditId::fresh(), moment.now);
         let origin = journal.append(Record::Checkpoint(Box::new(checkpoint.clone())))?;
         let freed = draft.tokens_before as i64 - draft.tokens_after as i64;
+        let draft_before = draft.tokens_before;
         pass.changes.push(Change {
             id: checkpoint.id.clone(),
             stage: Stage::Autocompact,
@@ -166,6 +269,8 @@ impl Pipeline {
         self.count_forgotten();
         self.state.collapse = collapse::Snapshot::default();
         self.state.compactions += 1;
+        let idle = (freed.max(0) as f64) < draft_before as f64 * IDLE_SHARE;
+        self.state.idle = if idle { self.state.idle + 1 } else { 0 };
         self.state.pace.edited(self.tokens());
         if self.state.compactions >= OFTEN && checkpoint.strategy == Strategy::Handoff.name() {
             pass.notices.push(Notice::CompactedOften(self.state.compactions));

@@ -79,6 +79,14 @@ impl Snapshot {
     /// The name of the event that holds the snapshot.
     pub const EVENT: &'static str = "collapse.snapshot";
 
+    /// Stages a span with its summary. What has no summary is not staged.
+    pub fn add(&mut self, span: &Span, summary: &str) {
+        let summary = summary.trim();
+        if !summary.is_empty() {
+            self.staged.push(span.staged(summary.to_owned()));
+        }
+    }
+
     /// Where the staged spans are now; those that the view no longer holds as they were are left out.
     fn places(&self, entries: &[Entry]) -> Vec<Range<usize>> {
         let places = places(entries);
@@ -117,15 +125,13 @@ impl StagedSpan {
     }
 }
 
-/// Chooses spans and has `write` summarise them, when the context is over [`Levels::stage`] and has grown by a span since
-/// the last time. Whether the snapshot changed. What has no summary is not staged.
-pub fn stage(
+/// Spans to be summarised, when the context is over [`Levels::stage`] and has grown by a span since the last time.
+pub fn wanted(
     scene: &Scene<'_>,
     levels: Levels<'_>,
     snapshot: &mut Snapshot,
     counter: &mut Counter,
-    write: &mut dyn FnMut(&[Entry]) -> String,
-) -> bool {
+) -> Vec<Span> {
     let total = scene.total();
     let last = snapshot.last_spawn_tokens;
     // A context that shrank by as much is another one; and where folds are wanted and none waits, none must be missed.
@@ -133,18 +139,26 @@ pub fn stage(
         || total.abs_diff(last) >= levels.limits.span_tokens
         || (snapshot.armed && snapshot.staged.is_empty());
     if total <= levels.stage() || !is_due {
-        return false;
-    }
-    let staged = snapshot.staged.len();
-    let chosen = choose(scene, levels, snapshot, counter);
-    for span in &chosen {
-        let summary = write(&scene.entries[span.range.clone()]).trim().to_owned();
-        if !summary.is_empty() {
-            snapshot.staged.push(span.staged(summary));
-        }
+        return Vec::new();
     }
     snapshot.last_spawn_tokens = total;
-    staged != snapshot.staged.len() || last != total
+    choose(scene, levels, snapshot, counter)
+}
+
+/// Has `write` summarise the spans that are [wanted]. Whether the snapshot changed.
+pub fn stage(
+    scene: &Scene<'_>,
+    levels: Levels<'_>,
+    snapshot: &mut Snapshot,
+    counter: &mut Counter,
+    write: &mut dyn FnMut(&[Entry]) -> String,
+) -> bool {
+    let (staged, last) = (snapshot.staged.len(), snapshot.last_spawn_tokens);
+    for span in wanted(scene, levels, snapshot, counter) {
+        let summary = write(&scene.entries[span.range.clone()]);
+        snapshot.add(&span, &summary);
+    }
+    staged != snapshot.staged.len() || last != snapshot.last_spawn_tokens
 }
 
 /// Folds staged spans, oldest first, once the context is over [`Levels::commit`] and until it is at [`Levels::target`].

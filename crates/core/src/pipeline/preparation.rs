@@ -1,0 +1,56 @@
+//! A request that is being prepared.
+
+use super::{Moment, Notice, Pass};
+use crate::compaction::Trigger;
+
+/// A request that is being prepared: the cheap stages have run, and what is left is to replace the view if that is
+/// [due](Self::due). From [`Pipeline::begin`](super::Pipeline::begin) to [`Pipeline::end`](super::Pipeline::end).
+#[derive(Debug)]
+pub struct Preparation {
+    pub(super) moment: Moment,
+    pub(super) pass: Pass,
+    pub(super) due: Option<Due>,
+    pub(super) declined: Vec<Notice>,
+    pub(super) is_done: bool,
+    pub(super) sent_before: usize,
+}
+
+/// Why the view is to be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// What set it off.
+    pub trigger: Trigger,
+    /// Tokens of the context.
+    pub tokens: u64,
+    /// The most that it may have.
+    pub threshold: u64,
+}
+
+impl Due {
+    /// Whether a person asked.
+    pub fn is_asked(&self) -> bool {
+        self.trigger == Trigger::Manual
+    }
+}
+
+impl Preparation {
+    /// Why the view is to be replaced, if it is and was not yet.
+    pub fn due(&self) -> Option<Due> {
+        self.due.filter(|_| !self.is_done)
+    }
+
+    /// The circumstances.
+    pub fn moment(&self) -> &Moment {
+        &self.moment
+    }
+
+    /// Gives notes to build on, or takes them away.
+    pub fn set_notes(&mut self, notes: Option<crate::compaction::Notes>) {
+        self.moment.notes = notes;
+    }
+
+    /// Says something that people should know.
+    pub fn notice(&mut self, notice: Notice) {
+        self.pass.notices.push(notice);
+    }
+}

@@ -1,0 +1,79 @@
+//! What the pipeline is told about the model, the client and the moment.
+
+use crate::compaction::{Notes, Scaffold, Trigger};
+use crate::cost::{Price, Prices, Ttl};
+use crate::stages::OwnTools;
+use jiff::Timestamp;
+
+/// What the pipeline is told about the model and the client.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The model, as requests name it.
+    pub model: String,
+    /// Its context window in tokens.
+    pub window: u64,
+    /// The most tokens an answer may have, where the request says so.
+    pub max_output: Option<u64>,
+    /// Tokens that come before the messages: the system prompt and the tools.
+    pub overhead: u64,
+    /// Which of our own tools the model has.
+    pub tools: OwnTools,
+    /// Whether the provider can edit its cache (P3b).
+    pub cache_edits: bool,
+    /// Whether somebody else summarises spans before they are folded (P4); the offline scribe only where that is too late.
+    pub spans_elsewhere: bool,
+    /// What becomes of scaffold at the head when the view is replaced.
+    pub scaffold: Scaffold,
+    /// What tokens cost.
+    pub price: Price,
+    /// How long the provider's cache lives.
+    pub ttl: Ttl,
+}
+
+/// The window of models that nothing else is known of.
+pub const DEFAULT_WINDOW: u64 = 200_000;
+
+/// The input window of a model, by its name; [`DEFAULT_WINDOW`] where it is not known.
+fn window_of(model: &str) -> u64 {
+    // By family, the longest name first.
+    const WINDOWS: [(&str, u64); 6] = [
+        ("gpt-4.1", 1_000_000),
+        ("gpt-4o", 128_000),
+        ("gpt-4", 128_000),
+        ("gpt-5", 272_000),
+        ("gpt-6", 272_000),
+        ("gemini", 1_000_000),
+    ];
+    WINDOWS.iter().find(|(family, _)| model.starts_with(family)).map_or(DEFAULT_WINDOW, |(_, window)| *window)
+}
+
+impl Settings {
+    /// The usual settings for a model.
+    pub fn for_model(model: &str) -> Self {
+        Self {
+            model: model.to_owned(),
+            window: window_of(model),
+            max_output: None,
+            overhead: 0,
+            tools: OwnTools::default(),
+            cache_edits: false,
+            spans_elsewhere: false,
+            scaffold: Scaffold::Keep,
+            price: Prices::builtin().of(model),
+            ttl: Ttl::Short,
+        }
+    }
+}
+
+/// The circumstances of one request.
+#[derive(Clone, Debug, Default)]
+pub struct Moment {
+    /// The time, where it is known.
+    pub now: Option<Timestamp>,
+    /// Compact in any case: a person asked, the model changes, or the provider said that the request is too long.
+    pub compact: Option<Trigger>,
+    /// What the person wants a summary to pay attention to.
+    pub instructions: Option<String>,
+    /// Session notes, where somebody keeps them.
+    pub notes: Option<Notes>,
+}
