@@ -250,6 +250,14 @@ impl Default for CompactLimits {
 }
 
 impl CompactLimits {
+    /// Tokens that a model is asked to keep a text to that will stand for a conversation.
+    pub fn prose_tokens(&self) -> u64 {
+        match (self.details, self.result_tokens) {
+            (true, Some(result)) => result / 3,
+            (true | false, _) => self.summary_tokens,
+        }
+    }
+
     /// The context size at which the view is replaced.
     ///
     /// ```

@@ -95,6 +95,7 @@ fn attempt(
         instructions: order.instructions,
         notes: None,
         scaffold: order.scaffold,
+        reminders: &[],
     };
     let archive = &knowledge.archive;
     compaction.offline(order.strategy, counter, &mut |wanted, counter| archive.digest(&wanted, counter))

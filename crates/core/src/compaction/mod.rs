@@ -123,6 +123,8 @@ pub struct Compaction<'a> {
     pub notes: Option<&'a Notes>,
     /// Whether the scaffold stays.
     pub scaffold: Scaffold,
+    /// What the host wants to come back behind everything else, as far as there is room: running tasks, changed tools.
+    pub reminders: &'a [Message],
 }
 
 /// What stays, and how long the text may be.
@@ -201,6 +203,8 @@ const RECALL_HINT: &str = include_str!("../../../../prompts/recall_hint.md");
 
 /// Tokens of the lead and of rounding, set aside from the text's budget.
 const LEAD_TOKENS: u64 = 160;
+/// The part of the text's budget that the check may append.
+const CHECK_SHARE: u64 = 8;
 /// The smallest text worth writing.
 const LEAST_TEXT: u64 = 300;
 
@@ -326,6 +330,32 @@ impl Compaction<'_> {
 }
 
 impl Plan {
+    /// Tokens that somebody else's words may have: where ranked details are told, they need their share.
+    pub fn prose_tokens(&self, limits: &CompactLimits) -> u64 {
+        if limits.details { self.text_tokens / 2 } else { self.text_tokens }
+    }
+
+    /// Somebody else's words, and behind them ranked details of what was said, where the limits ask for them.
+    pub fn with_details(
+        &self,
+        of: &Compaction<'_>,
+        words: &str,
+        counter: &mut Counter,
+        digest: &mut dyn FnMut(DigestWanted<'_>, &mut Counter) -> String,
+    ) -> String {
+        let words = cut_to(words, self.prose_tokens(of.limits), counter);
+        if !of.limits.details {
+            return words;
+        }
+        let spent = counter.text(&words) + self.text_tokens / CHECK_SHARE + LEAD_TOKENS;
+        let budget = self.text_tokens.saturating_sub(spent);
+        let details = digest(DigestWanted { budget, said: &[&words, &self.kept_text] }, counter);
+        if details.is_empty() {
+            return words;
+        }
+        format!("{}\n\n# Details from the record\n{details}\n", words.trim_end())
+    }
+
     /// Takes the text that was written, checks it, and gives the replacement.
     pub fn finish(self, of: &Compaction<'_>, text: &str, counter: &mut Counter) -> Result<Draft, Declined> {
         let text = match self.strategy {
@@ -344,13 +374,15 @@ impl Plan {
         counter: &mut Counter,
     ) -> Result<Draft, Declined> {
         let (text, verdict) = if of.limits.checked {
-            let check = Check { facts: of.facts, kept: &self.kept_text, budget: self.text_tokens / 8 };
+            let check =
+                Check { facts: of.facts, kept: &self.kept_text, budget: self.text_tokens / CHECK_SHARE };
             let (text, verdict) = check.run(&text, counter);
             (text, Some(verdict))
         } else {
             (text, None)
         };
         let mut attachments = attachments::files(of, self.start, counter);
+        attachments.extend(of.reminders.iter().cloned());
         let preserved = self.preserved(of);
         let mut entries = self.scaffold;
         let mut fresh = vec![false; entries.len()];

@@ -237,6 +237,27 @@ impl Pipeline {
         Ok(pass)
     }
 
+    /// The request is not made: what was done to the view stays.
+    pub fn leave(&mut self, mut preparation: Preparation) -> Pass {
+        self.conclude(&mut preparation);
+        let mut pass = preparation.pass;
+        pass.tokens_after = self.tokens();
+        pass
+    }
+
+    /// Goes on with another model: everything is counted anew.
+    pub fn set_model(&mut self, model: &str, window: u64) {
+        let known = Settings::for_model(model);
+        self.settings =
+            Settings { model: known.model, window, price: known.price, ..self.settings.clone() };
+        self.counter = Counter::for_model(model);
+        self.tally = Tally::default();
+        self.tally.refresh(self.view.entries(), &mut self.counter);
+        self.state.correction = Correction::default();
+        self.state.monitor = CacheMonitor::default();
+        self.sent = 0;
+    }
+
     /// Says what the provider's cache should do with this request.
     fn expect(&mut self, pass: &Pass, sent_before: usize, moment: &Moment) {
         let tokens = self.tally.tokens();

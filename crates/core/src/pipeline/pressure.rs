@@ -121,7 +121,8 @@ impl Pipeline {
         self.consider(preparation, |compaction, counter, _| compaction.plan(strategy, counter))
     }
 
-    /// Replaces the view by a text that was written for a plan, if that is good enough. Whether it was.
+    /// Replaces the view by a text that was written for a plan, if that is good enough. Whether it was. Where the profile
+    /// wants ranked details they are told behind it.
     pub fn compact_with<J: Journal>(
         &mut self,
         preparation: &mut Preparation,
@@ -130,8 +131,12 @@ impl Pipeline {
         journal: &mut J,
     ) -> Result<bool, J::Error> {
         let strategy = plan.strategy;
-        let draft =
-            self.consider(preparation, |compaction, counter, _| plan.finish(compaction, text, counter));
+        let draft = self.consider(preparation, |compaction, counter, known| {
+            let mut digest =
+                |wanted: DigestWanted<'_>, counter: &mut Counter| known.archive.digest(&wanted, counter);
+            let text = plan.with_details(compaction, text, counter, &mut digest);
+            plan.finish(compaction, &text, counter)
+        });
         self.settle(preparation, strategy, draft, journal)
     }
 
@@ -223,6 +228,7 @@ impl Pipeline {
             instructions: moment.instructions.as_deref(),
             notes: moment.notes.as_ref(),
             scaffold: self.settings.scaffold,
+            reminders: &moment.reminders,
         };
         look(&compaction, &mut self.counter, &known)
     }

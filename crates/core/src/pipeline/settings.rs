@@ -1,5 +1,6 @@
 //! What the pipeline is told about the model, the client and the moment.
 
+use crate::Message;
 use crate::compaction::{Notes, Scaffold, Trigger};
 use crate::cost::{Price, Prices, Ttl};
 use crate::stages::OwnTools;
@@ -76,4 +77,6 @@ pub struct Moment {
     pub instructions: Option<String>,
     /// Session notes, where somebody keeps them.
     pub notes: Option<Notes>,
+    /// What the host wants to come back after a compaction: running tasks, changed tools, what hooks said.
+    pub reminders: Vec<Message>,
 }

@@ -80,6 +80,7 @@ fn compact(
         instructions: None,
         notes,
         scaffold: Scaffold::Keep,
+        reminders: &[],
     };
     compaction.offline(strategy, &mut counter, &mut |_, _| String::new())
 }
