@@ -6,6 +6,8 @@
 mod child;
 mod compactions;
 mod corpus;
+mod endurance;
+mod faults;
 mod import;
 mod list;
 mod measure;
@@ -13,6 +15,7 @@ mod pipeline;
 mod prepare;
 mod resume;
 mod search;
+mod simulated;
 mod tokens;
 
 use anyhow::bail;
@@ -54,6 +57,10 @@ enum Question {
     Pipeline,
     /// Does search stay near the bare index, however much there is?
     Search,
+    /// Does a session survive every fault at every trigger?
+    Faults,
+    /// Does a session of ten thousand requests stay within its window and its memory?
+    Endurance,
 }
 
 /// What a benchmark needs to know.
@@ -83,6 +90,8 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Prepare => prepare::run(&setup)?,
             Question::Pipeline => pipeline::run(&setup)?,
             Question::Search => search::run(&setup)?,
+            Question::Faults => faults::run(&setup)?,
+            Question::Endurance => endurance::run(&setup)?,
         };
         println!();
     }

@@ -6,12 +6,15 @@
 //! - [`replay`]: a recorded session through the pipeline, request by request, under any profile.
 
 mod compact;
+pub mod config;
 mod envelope;
 mod folder;
+pub mod hooks;
 mod layout;
 mod prepare;
 mod recall;
 pub mod replay;
+pub mod session;
 mod written;
 
 pub use compact::{Order, compact};

@@ -1,7 +1,6 @@
 //! Keys: from the environment or from a command, in memory only.
 
-use crate::process::{self, Job, Trouble};
-use crate::watch::{Interrupt, Watch};
+use crate::process::{self, Env, Interrupt, Job, Overflow, Trouble, Watch};
 use crate::{Argv, ModelError, Secret};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -75,7 +74,14 @@ async fn ask(argv: &Argv, at: &str, watch: &Watch) -> Result<Secret, NoKey> {
         let message = format!("the key command `{}` {what}; run it by hand to see why", argv.program());
         NoKey::Error(ModelError::Key { at: at.to_owned(), message })
     };
-    let job = Job { argv, env: &BTreeMap::new(), stdin: Bytes::new(), limit: KEY_LIMIT };
+    let job = Job {
+        argv,
+        env: Env::Also(&BTreeMap::new()),
+        cwd: None,
+        stdin: Bytes::new(),
+        limit: KEY_LIMIT,
+        overflow: Overflow::Fail,
+    };
     let done = match process::run(job, watch).await {
         Ok(done) => done,
         Err(Trouble::Interrupt(interrupt)) => return Err(NoKey::Interrupt(interrupt)),

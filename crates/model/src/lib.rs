@@ -4,6 +4,8 @@
 //!   to do about it.
 //! - [`Http`]: Anthropic Messages, OpenAI Responses, Chat Completions, streamed or whole, made from a [`Provider`].
 //! - [`Exec`]: any command.
+//! - [`Fork`]: a helper that goes on from another request, to the byte, within [`Caps`], and leaves a [`Receipt`].
+//! - [`Governor`]: whether background work may begin, and what it has cost.
 //! - [`body()`]: the bytes of a request for one or the other delivery.
 //!
 //! **Nothing is hidden.** The environment is read only through an [`Environment`] that the caller passes in; time and chance
@@ -43,9 +45,11 @@ mod environment;
 mod error;
 mod estimate;
 mod exec;
+mod fork;
+mod governor;
 mod http;
 mod key;
-mod process;
+pub mod process;
 mod provider;
 mod retry;
 mod secret;
@@ -58,6 +62,11 @@ pub use call::{Answer, BoxFuture, Call, CancelToken, Limits, Model, OnDelta};
 pub use environment::{Environment, process_environment};
 pub use error::{Again, ErrorKind, ModelError};
 pub use exec::{Exec, ExecSettings, Input, Output};
+pub use fork::{Cap, Caps, End, Fork, ForkError, Forked, NoTools, Prefix, Receipt, Tail, Toolbox};
+pub use governor::{
+    Denied, Governor, GovernorError, GovernorLimits, Job, Permit, Reason, Receipts, Skipped, Spent, Standing,
+    When,
+};
 pub use http::Http;
 pub use provider::{KeyHeader, Provider, Timeouts};
 pub use retry::{Clock, Retries, Retry, SystemClock};

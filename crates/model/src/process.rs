@@ -1,10 +1,11 @@
 //! Commands run to their end, bounded in time and output, with everything they start.
 
 use crate::Argv;
-use crate::watch::{Interrupt, Watch};
+pub use crate::watch::{Interrupt, Watch};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -17,39 +18,84 @@ const COMPLAINT: usize = 4 << 10;
 
 /// What to run.
 #[derive(Debug)]
-pub(crate) struct Job<'a> {
-    pub(crate) argv: &'a Argv,
-    /// Added to the environment of this process.
-    pub(crate) env: &'a BTreeMap<String, String>,
-    pub(crate) stdin: Bytes,
-    /// The most bytes of output.
-    pub(crate) limit: usize,
+pub struct Job<'a> {
+    /// The command. No shell is involved.
+    pub argv: &'a Argv,
+    /// Its variables.
+    pub env: Env<'a>,
+    /// Where it runs; unset: where this process runs.
+    pub cwd: Option<&'a Path>,
+    /// What it reads.
+    pub stdin: Bytes,
+    /// The most bytes of output that are kept.
+    pub limit: usize,
+    /// What happens at the limit.
+    pub overflow: Overflow,
+}
+
+/// The variables that a command gets.
+#[derive(Clone, Copy, Debug)]
+pub enum Env<'a> {
+    /// Those of this process, and these.
+    Also(&'a BTreeMap<String, String>),
+    /// These and no others.
+    Only(&'a BTreeMap<String, String>),
+}
+
+/// What happens to a command that prints more than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// Its output is closed, and the run is [`Trouble::TooLarge`].
+    Fail,
+    /// It runs on; what is too much is read and dropped, so that its exit status still counts.
+    Cut,
 }
 
 /// A command that has ended.
 #[derive(Debug)]
-pub(crate) struct Done {
-    pub(crate) status: ExitStatus,
-    pub(crate) stdout: Vec<u8>,
-    /// The last lines of it.
-    pub(crate) stderr: String,
+pub struct Done {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it printed, up to the limit.
+    pub stdout: Vec<u8>,
+    /// Whether it printed more ([`Overflow::Cut`]).
+    pub is_cut: bool,
+    /// What it complained about: the end of it, at most 4 KB.
+    pub stderr: String,
+}
+
+impl Done {
+    /// The last lines of the complaint, for a message.
+    pub fn last_lines(&self) -> String {
+        const LINES: usize = 5;
+        let lines: Vec<&str> =
+            self.stderr.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("\n")
+    }
 }
 
 /// Why a command did not come to its end.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// It could not be started, or its pipes broke.
     Io(io::Error),
     /// Stopped from outside.
     Interrupt(Interrupt),
-    /// Too much output.
+    /// Too much output ([`Overflow::Fail`]).
     TooLarge,
 }
 
 /// Runs a command. Whatever ends this early, a dropped future included, kills its whole process group.
-pub(crate) async fn run(job: Job<'_>, watch: &Watch) -> Result<Done, Trouble> {
+pub async fn run(job: Job<'_>, watch: &Watch) -> Result<Done, Trouble> {
     let mut command = Command::new(job.argv.program());
-    command.args(job.argv.arguments()).envs(job.env);
+    command.args(job.argv.arguments());
+    match job.env {
+        Env::Also(env) => command.envs(env),
+        Env::Only(env) => command.env_clear().envs(env),
+    };
+    if let Some(cwd) = job.cwd {
+        command.current_dir(cwd);
+    }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
@@ -59,7 +105,6 @@ pub(crate) async fn run(job: Job<'_>, watch: &Watch) -> Result<Done, Trouble> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut output = Vec::new();
     let mut complaint = Vec::new();
-    let mut overflowed = false;
     let work = async {
         let write = async {
             if let Some(mut stdin) = stdin {
@@ -69,11 +114,7 @@ pub(crate) async fn run(job: Job<'_>, watch: &Watch) -> Result<Done, Trouble> {
             }
         };
         let pipes = async {
-            tokio::join!(
-                write,
-                async { overflowed = read_up_to(stdout, job.limit, &mut output).await },
-                read_tail(stderr, &mut complaint),
-            );
+            tokio::join!(write, read_up_to(stdout, &job, &mut output), read_tail(stderr, &mut complaint));
         };
         tokio::pin!(pipes);
         tokio::select! {
@@ -89,18 +130,23 @@ pub(crate) async fn run(job: Job<'_>, watch: &Watch) -> Result<Done, Trouble> {
         // Nobody is left who could be killed, and the id may belong to somebody else soon.
         group.release();
     }
-    if overflowed {
+    let is_cut = output.len() > job.limit;
+    if is_cut && job.overflow == Overflow::Fail {
         return Err(Trouble::TooLarge);
     }
-    Ok(Done { status, stdout: output, stderr: last_lines(&complaint) })
+    output.truncate(job.limit);
+    Ok(Done { status, stdout: output, is_cut, stderr: String::from_utf8_lossy(&complaint).into_owned() })
 }
 
-/// Reads to the end, or closes the pipe at the limit; tells which.
-async fn read_up_to(pipe: Option<impl AsyncRead + Unpin>, limit: usize, into: &mut Vec<u8>) -> bool {
-    let Some(pipe) = pipe else { return false };
-    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    let _ = pipe.take(most).read_to_end(into).await;
-    into.len() > limit
+/// Reads to the end, or to one byte more than the limit; what comes after is dropped, or the pipe is closed.
+async fn read_up_to(pipe: Option<impl AsyncRead + Unpin>, job: &Job<'_>, into: &mut Vec<u8>) {
+    let Some(mut pipe) = pipe else { return };
+    let most = u64::try_from(job.limit).unwrap_or(u64::MAX).saturating_add(1);
+    let _ = (&mut pipe).take(most).read_to_end(into).await;
+    match job.overflow {
+        Overflow::Fail => {}
+        Overflow::Cut => drop(tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await),
+    }
 }
 
 /// Reads to the end and keeps the last bytes.
@@ -112,13 +158,6 @@ async fn read_tail(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
         let excess = into.len().saturating_sub(COMPLAINT);
         into.drain(..excess);
     }
-}
-
-fn last_lines(bytes: &[u8]) -> String {
-    const LINES: usize = 5;
-    let text = String::from_utf8_lossy(bytes);
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("\n")
 }
 
 /// The process group of a command; killed when dropped, unless released.

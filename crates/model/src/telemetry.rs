@@ -26,6 +26,17 @@ pub(crate) fn span(provider: &str, model: &str, url: Option<&Url>) -> Span {
     )
 }
 
+/// The span of a fork, around those of its calls.
+pub(crate) fn fork(job: &str, model: &str) -> Span {
+    info_span!(
+        "invoke_agent",
+        "otel.name" = format_args!("invoke_agent {job}"),
+        "gen_ai.operation.name" = "invoke_agent",
+        "gen_ai.agent.name" = job,
+        "gen_ai.request.model" = model,
+    )
+}
+
 /// Writes the outcome into the span of its call.
 pub(crate) fn record(span: &Span, result: &Result<Answer, ModelError>) {
     match result {

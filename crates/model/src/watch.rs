@@ -8,9 +8,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// Why waiting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Interrupt {
+pub enum Interrupt {
+    /// The caller said so.
     Cancelled,
+    /// It took longer than this.
     Deadline(Duration),
+    /// Nothing happened for this long.
     Idle(Duration),
 }
 
@@ -28,7 +31,7 @@ impl Interrupt {
 
 /// Watches over one call.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct Watch {
     cancel: CancelToken,
     allowed: Option<Duration>,
     deadline: Option<Instant>,
@@ -36,7 +39,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Begins now.
-    pub(crate) fn new(cancel: CancelToken, allowed: Option<Duration>) -> Self {
+    pub fn new(cancel: CancelToken, allowed: Option<Duration>) -> Self {
         // A deadline beyond what the clock can hold is none.
         let deadline = allowed.and_then(|allowed| Instant::now().checked_add(allowed));
         Self { cancel, allowed, deadline }

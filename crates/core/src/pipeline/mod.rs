@@ -248,8 +248,7 @@ impl Pipeline {
     /// Goes on with another model: everything is counted anew.
     pub fn set_model(&mut self, model: &str, window: u64) {
         let known = Settings::for_model(model);
-        self.settings =
-            Settings { model: known.model, window, price: known.price, ..self.settings.clone() };
+        self.settings = Settings { model: known.model, window, price: known.price, ..self.settings.clone() };
         self.counter = Counter::for_model(model);
         self.tally = Tally::default();
         self.tally.refresh(self.view.entries(), &mut self.counter);

@@ -1,6 +1,7 @@
 //! A request that is being prepared.
 
-use super::{Moment, Notice, Pass};
+use super::{Compacted, Moment, Notice, Pass};
+use crate::Message;
 use crate::compaction::Trigger;
 
 /// A request that is being prepared: the cheap stages have run, and what is left is to replace the view if that is
@@ -47,6 +48,25 @@ impl Preparation {
     /// Gives notes to build on, or takes them away.
     pub fn set_notes(&mut self, notes: Option<crate::compaction::Notes>) {
         self.moment.notes = notes;
+    }
+
+    /// Adds to what the text shall pay attention to.
+    pub fn add_instructions(&mut self, more: &[String]) {
+        if !more.is_empty() {
+            let said = self.moment.instructions.take();
+            let all: Vec<String> = said.into_iter().chain(more.iter().cloned()).collect();
+            self.moment.instructions = Some(all.join("\n"));
+        }
+    }
+
+    /// Adds to what comes back behind everything else.
+    pub fn add_reminders(&mut self, more: Vec<Message>) {
+        self.moment.reminders.extend(more);
+    }
+
+    /// How the view was replaced, if it was.
+    pub fn compacted(&self) -> Option<&Compacted> {
+        self.pass.changes.iter().find_map(|change| change.compacted.as_ref())
     }
 
     /// Says something that people should know.

@@ -3,5 +3,8 @@
 
 mod adversarial;
 mod common;
+mod config;
 mod folded;
+mod hooks;
 mod prepare;
+mod session;

@@ -2,8 +2,7 @@
 
 mod transcript;
 
-use crate::process::{self, Job, Trouble};
-use crate::watch::Watch;
+use crate::process::{self, Env, Job, Overflow, Trouble, Watch};
 use crate::{Answer, Argv, BoxFuture, Call, Delta, Model, ModelError, Usage, Wire, estimate, telemetry};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -130,16 +129,18 @@ impl Exec {
         };
         let job = Job {
             argv: &self.settings.command,
-            env: &self.settings.env,
+            env: Env::Also(&self.settings.env),
+            cwd: None,
             stdin,
             limit: self.settings.answer_limit,
+            overflow: Overflow::Fail,
         };
         let done = process::run(job, &watch).await.map_err(|trouble| self.trouble(trouble))?;
         if !done.status.success() {
             return Err(ModelError::Exec {
                 at: self.at.clone(),
                 code: done.status.code(),
-                stderr: done.stderr,
+                stderr: done.last_lines(),
             });
         }
         let mut response = self.response(&done.stdout)?;

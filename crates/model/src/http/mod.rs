@@ -247,11 +247,7 @@ impl Http {
 /// Adds what a failed attempt cost, as far as it was reported.
 fn waste(wasted: &mut Usage, error: &ModelError) {
     if let Some(usage) = error.partial().map(|partial| partial.usage).filter(estimate::is_credible) {
-        wasted.input = wasted.input.saturating_add(usage.input);
-        wasted.cache_read = wasted.cache_read.saturating_add(usage.cache_read);
-        wasted.cache_write = wasted.cache_write.saturating_add(usage.cache_write);
-        wasted.output = wasted.output.saturating_add(usage.output);
-        wasted.reasoning = wasted.reasoning.saturating_add(usage.reasoning);
+        estimate::add(wasted, &usage);
     }
 }
 

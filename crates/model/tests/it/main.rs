@@ -7,6 +7,8 @@ mod answers;
 mod cancel;
 mod exec;
 mod faults;
+mod fork;
+mod governor;
 mod keys;
 mod network;
 mod retries;

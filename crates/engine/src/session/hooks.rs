@@ -1,0 +1,122 @@
+//! The moments of a session at which hooks of the user's run.
+
+use super::{Session, SessionError};
+use crate::hooks::{Context, Event, EventName, Outcome, Start};
+use std::path::Path;
+use throughline_core::pipeline::Preparation;
+use throughline_core::{Flags, Fragment, Message, MessageId, Role};
+use throughline_model::CancelToken;
+
+impl Session {
+    /// The session begins or goes on. What hooks say is told to the model.
+    pub async fn started(&mut self, source: Start) -> Result<(), SessionError> {
+        let outcome = self.run_hooks(Event::SessionStart { source }).await;
+        for message in context(&outcome) {
+            self.record(message)?;
+        }
+        Ok(())
+    }
+
+    /// The user says something. A hook can refuse it: then nothing is recorded.
+    pub async fn say(&mut self, text: &str) -> Result<MessageId, SessionError> {
+        let outcome = self.run_hooks(Event::UserPromptSubmit { prompt: text }).await;
+        if let Some(why) = outcome.refusal() {
+            return Err(SessionError::Blocked(why.to_owned()));
+        }
+        let mut message = Message::text(Role::User, text);
+        message.flags.typed = true;
+        let id = self.record(message)?;
+        for message in context(&outcome) {
+            self.record(message)?;
+        }
+        Ok(id)
+    }
+
+    /// The agent is about to end its turn. A hook can make it go on, with what it says as the reason.
+    pub async fn stopping(&mut self, again: bool) -> Option<String> {
+        let last = self.pipeline.view().entries().iter().rev().find(|e| e.message.role == Role::Assistant);
+        let last = last.map(|entry| entry.message.to_text());
+        let outcome = self.run_hooks(Event::Stop { again, last: last.as_deref() }).await;
+        outcome.blocked.filter(|_| outcome.halted.is_none())
+    }
+
+    /// The session ends: what runs in the background is stopped, and what is written is safe.
+    pub async fn close(mut self, reason: &str) -> Result<(), SessionError> {
+        self.run_hooks(Event::SessionEnd { reason }).await;
+        self.background.cancel.cancel();
+        self.settle().await?;
+        self.journal.end_turn()?;
+        Ok(())
+    }
+
+    /// Asks hooks whether the view may be replaced, and what to tell the model behind the summary. Whether it may.
+    pub(super) async fn before_compaction(
+        &mut self,
+        preparation: &mut Preparation,
+    ) -> Result<bool, SessionError> {
+        let Some(due) = preparation.due() else { return Ok(false) };
+        if self.settings.hooks.has(EventName::PreCompact) {
+            let instructions = preparation.moment().instructions.clone();
+            let event = Event::PreCompact { trigger: due.trigger, instructions: instructions.as_deref() };
+            let outcome = self.run_hooks(event).await;
+            if let Some(why) = outcome.refusal() {
+                self.warnings.push(format!("a hook kept the view from being replaced: {why}"));
+                return Ok(false);
+            }
+            // What a hook says before a compaction is for whoever writes the summary.
+            preparation.add_instructions(&outcome.context);
+        }
+        if self.settings.hooks.has(EventName::SessionStart) {
+            let outcome = self.run_hooks(Event::SessionStart { source: Start::Compact }).await;
+            preparation.add_reminders(context(&outcome));
+        }
+        Ok(true)
+    }
+
+    /// Tells hooks what the view was replaced by.
+    pub(super) async fn after_compaction(&mut self, preparation: &Preparation) {
+        if !self.settings.hooks.has(EventName::PostCompact) {
+            return;
+        }
+        let Some(compacted) = preparation.compacted().cloned() else { return };
+        let entries = self.pipeline.view().entries();
+        let summary = entries.iter().find(|entry| entry.message.flags.summary);
+        let summary = summary.map(|entry| entry.message.to_text()).unwrap_or_default();
+        let event = Event::PostCompact {
+            trigger: compacted.trigger,
+            summary: &summary,
+            tokens_before: compacted.tokens_before,
+            tokens_after: compacted.tokens_after,
+        };
+        self.run_hooks(event).await;
+    }
+
+    async fn run_hooks(&mut self, event: Event<'_>) -> Outcome {
+        let hooks = self.settings.hooks.clone();
+        if !hooks.has(event.name()) {
+            return Outcome::default();
+        }
+        let ledger = self.journal.path().to_owned();
+        let cwd = self.cwd.clone();
+        let context = Context {
+            session: &self.id,
+            ledger: Some(&ledger),
+            cwd: Path::new(cwd.as_deref().unwrap_or(".")),
+            cancel: CancelToken::new(),
+        };
+        let outcome = hooks.run(event, context).await;
+        self.warnings.extend(outcome.failures.iter().map(ToString::to_string));
+        self.warnings.extend(outcome.messages.iter().cloned());
+        outcome
+    }
+}
+
+/// What hooks want the model to know, as the client's words.
+fn context(outcome: &Outcome) -> Vec<Message> {
+    let message = |text: &String| {
+        let mut message = Message::text(Role::User, Fragment::SystemReminder.render(text));
+        message.flags = Flags { meta: true, ..Flags::default() };
+        message
+    };
+    outcome.context.iter().map(message).collect()
+}

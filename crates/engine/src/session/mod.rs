@@ -1,0 +1,298 @@
+//! A session that an agent holds: open it, say things in it, ask for the next request, record the answer.
+//!
+//! [`Session::prepare`] gives the bytes of the next request, [`Session::answered`] takes the answer; [`Session::ask`] does both
+//! with the session's own model and cures what it can. Everything that is said is in the ledger before anything is made of it, so a
+//! session can be dropped at any moment and [resumed](Session::resume).
+
+mod ahead;
+mod compactor;
+mod error;
+mod frame;
+mod hooks;
+mod notes;
+mod opening;
+mod summary;
+
+pub use error::SessionError;
+pub use frame::Frame;
+pub use opening::{Models, Scribe, SessionSettings, Start};
+
+use crate::LedgerJournal;
+use ahead::Background;
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::json;
+use std::sync::Arc;
+use throughline_core::compaction::Trigger;
+use throughline_core::pipeline::{Journal, Moment, Notice, Pass, Pipeline};
+use throughline_core::{
+    Entry, Event, Message, MessageId, Record, SessionId, Turn, Usage, content_id, invariants,
+};
+use throughline_ledger::Home;
+use throughline_memory::notes::NotesKeeper;
+use throughline_model::{Answer, Call, CancelToken, ErrorKind, ModelError, OnDelta, Prefix};
+use throughline_wire::Response;
+
+/// A session that an agent holds.
+pub struct Session {
+    home: Home,
+    id: SessionId,
+    journal: LedgerJournal,
+    pipeline: Pipeline,
+    models: Models,
+    frame: Frame,
+    settings: SessionSettings,
+    /// The newest message.
+    head: Option<MessageId>,
+    /// The last request.
+    sent: Option<Sent>,
+    /// A compaction that was asked for, for the next request.
+    wish: Option<Wish>,
+    background: Background,
+    notes: Option<NotesKeeper>,
+    /// What was said since the notes' keeper last looked.
+    unobserved: Vec<Arc<Message>>,
+    /// Where the session runs.
+    cwd: Option<String>,
+    /// What people should know, since they were last told.
+    notices: Vec<Notice>,
+    /// The same in words: about hooks, notes, files.
+    warnings: Vec<String>,
+}
+
+/// A request that went out.
+#[derive(Clone, Debug)]
+struct Sent {
+    prefix: Prefix,
+    /// Its last message.
+    last: Option<MessageId>,
+}
+
+struct Wish {
+    trigger: Trigger,
+    instructions: Option<String>,
+}
+
+/// The next request.
+#[derive(Debug)]
+pub struct Ready {
+    /// The body.
+    pub body: Bytes,
+    /// What was done to make it small.
+    pub pass: Pass,
+    /// What had to be put right so that the provider accepts it (W2).
+    pub repairs: Vec<invariants::Repair>,
+}
+
+/// Compactions by which a request that the provider found too long is cured.
+const CURES: usize = 2;
+
+impl Session {
+    /// Which session it is.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The view, and everything that decides about it.
+    pub fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    /// Its ledger.
+    pub fn path(&self) -> &std::path::Path {
+        self.journal.path()
+    }
+
+    /// What people should know, since this was last asked.
+    pub fn notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// What hooks and files had to say, since this was last asked.
+    pub fn warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// The session's notes, where they are kept.
+    pub fn notes(&self) -> Option<&NotesKeeper> {
+        self.notes.as_ref()
+    }
+
+    /// Says something in the session: a tool's result, or words of the user's that no hook needs to see
+    /// (see [`say`](Self::say)).
+    pub fn record(&mut self, mut message: Message) -> Result<MessageId, SessionError> {
+        message.at = message.at.or_else(|| Some(self.now()));
+        if message.id.as_str().is_empty() {
+            message.id = content_id(self.head.as_ref(), &message);
+        }
+        message.parent = self.head.replace(message.id.clone());
+        let id = message.id.clone();
+        let origin = self.journal.append(Record::Message(Box::new(message.clone())))?;
+        let entry = Entry::new(message, origin);
+        if self.notes.is_some() {
+            self.unobserved.push(entry.message.clone());
+        }
+        self.pipeline.push(entry);
+        Ok(id)
+    }
+
+    /// The next request, made small, cheap and valid. Waits for a model only if the view has to be replaced and nothing that was
+    /// written before can be used.
+    pub async fn prepare(&mut self) -> Result<Ready, SessionError> {
+        self.collect().await?;
+        let wish = self.wish.take();
+        let moment = self.moment(wish);
+        let mut preparation = self.pipeline.begin(moment, &mut self.journal)?;
+        if preparation.due().is_some() {
+            self.compact(&mut preparation).await?;
+        }
+        let pass = self.pipeline.end(preparation, &mut self.journal)?;
+        let shown: Vec<Message> = self.pipeline.messages().into_iter().map(Arc::unwrap_or_clone).collect();
+        let (messages, repairs) = invariants::repair(shown);
+        let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
+        let body = self.frame.request(&messages);
+        let last = self.pipeline.view().entries().last().map(|entry| entry.message.id.clone());
+        self.sent = Prefix::new(self.frame.wire, body.to_vec()).ok().map(|prefix| Sent { prefix, last });
+        self.notices.extend(pass.notices.iter().cloned());
+        let limit = self.pipeline.settings().window;
+        if pass.tokens_after > limit {
+            return Err(SessionError::DoesNotFit { tokens: pass.tokens_after, limit });
+        }
+        Ok(Ready { body, pass, repairs })
+    }
+
+    /// The answer to the last request. Its usage corrects how tokens are counted, unless it is an estimate.
+    pub fn answered(&mut self, answer: &Answer) -> Result<(), SessionError> {
+        let mut response: Response = answer.response.clone();
+        response.follow(self.head.as_ref());
+        for message in response.messages {
+            self.record(message)?;
+        }
+        let usage = &response.usage;
+        self.append_event(usage_event(&self.frame.model, usage, self.now()))?;
+        if !answer.estimated {
+            self.pipeline.answered(usage);
+        }
+        self.observe_answer();
+        Ok(())
+    }
+
+    fn append_event(&mut self, event: Event) -> Result<(), SessionError> {
+        self.journal.append(Record::Event(Box::new(event)))?;
+        Ok(())
+    }
+
+    /// Prepares the next request, has the model answer it, and records the answer. A request that the provider finds too
+    /// long is made shorter and sent again; other failures are told, and nothing is lost by them.
+    pub async fn ask(
+        &mut self,
+        mut on_delta: Option<OnDelta<'_>>,
+        cancel: CancelToken,
+    ) -> Result<Answer, SessionError> {
+        let mut cures = 0;
+        loop {
+            let ready = self.prepare().await?;
+            let model = self.models.main.clone();
+            let mut call = Call::new(ready.body).cancelled_by(cancel.clone());
+            if let Some(listener) = on_delta.as_mut() {
+                call = call.listen(&mut **listener);
+            }
+            match model.send(call).await {
+                Ok(answer) => {
+                    self.answered(&answer)?;
+                    return Ok(answer);
+                }
+                Err(error) if error.kind() == ErrorKind::TooLong && cures < CURES => {
+                    cures += 1;
+                    self.learn_window(&error);
+                    self.wish = Some(Wish { trigger: Trigger::TooLong, instructions: None });
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A provider that finds a request too long may say how much it takes. Where it does not, nothing is learnt: gateways
+    /// have limits of their own.
+    fn learn_window(&mut self, error: &ModelError) {
+        if let ModelError::TooLong { limit: Some(limit), .. } = error {
+            let settings = self.pipeline.settings_mut();
+            settings.window = settings.window.min((*limit).max(LEAST_WINDOW));
+        }
+    }
+
+    /// Replaces the view now, because a person asked.
+    pub async fn compact_now(&mut self, instructions: Option<&str>) -> Result<Pass, SessionError> {
+        let wish = Wish { trigger: Trigger::Manual, instructions: instructions.map(str::to_owned) };
+        self.compact_for(wish).await
+    }
+
+    /// Goes on with another model. If its window is smaller than what is there, the old model compacts first.
+    pub async fn switch_model(
+        &mut self,
+        models: Models,
+        frame: Frame,
+        window: Option<u64>,
+    ) -> Result<Option<Pass>, SessionError> {
+        let old = self.pipeline.settings().window;
+        let new = window.unwrap_or_else(|| opening::window_of(&frame.model));
+        let mut pass = None;
+        self.pipeline.settings_mut().window = new;
+        if new < old && self.pipeline.threshold().is_some_and(|most| self.pipeline.tokens() > most) {
+            let wish = Wish { trigger: Trigger::ModelSwitch, instructions: None };
+            pass = Some(self.compact_for(wish).await?);
+        }
+        self.pipeline.set_model(&frame.model, new);
+        self.models = models;
+        self.frame = frame;
+        self.sent = None;
+        self.count_frame();
+        let turn = Turn {
+            at: Some(self.now()),
+            cwd: None,
+            model: Some(self.frame.model.clone()),
+            window: Some(new),
+            extra: Default::default(),
+        };
+        self.journal.append(Record::Turn(Box::new(turn)))?;
+        Ok(pass)
+    }
+
+    async fn compact_for(&mut self, wish: Wish) -> Result<Pass, SessionError> {
+        self.collect().await?;
+        let moment = self.moment(Some(wish));
+        let mut preparation = self.pipeline.begin(moment, &mut self.journal)?;
+        if preparation.due().is_some() {
+            self.compact(&mut preparation).await?;
+        }
+        let pass = self.pipeline.leave(preparation);
+        self.notices.extend(pass.notices.iter().cloned());
+        Ok(pass)
+    }
+
+    fn moment(&self, wish: Option<Wish>) -> Moment {
+        let (compact, instructions) =
+            wish.map_or((None, None), |wish| (Some(wish.trigger), wish.instructions));
+        Moment { now: Some(self.now()), compact, instructions, ..Moment::default() }
+    }
+
+    /// Counts what comes before the messages.
+    fn count_frame(&mut self) {
+        let tools = serde_json::Value::Array(self.frame.tools.clone()).to_string();
+        let overhead = self.pipeline.count_text(&self.frame.system) + self.pipeline.count_text(&tools);
+        let settings = self.pipeline.settings_mut();
+        settings.overhead = overhead;
+        settings.max_output = self.frame.max_output;
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.settings.now)()
+    }
+}
+
+/// No model takes less.
+const LEAST_WINDOW: u64 = 1_000;
+
+fn usage_event(model: &str, usage: &Usage, now: Timestamp) -> Event {
+    Event { at: Some(now), name: "usage".to_owned(), data: json!({"model": model, "usage": usage}) }
+}

@@ -1,0 +1,155 @@
+//! Session notes, kept while the conversation goes on (N).
+
+use super::{Scribe, Session, SessionError};
+use std::path::Path;
+use std::sync::Arc;
+use throughline_core::compaction::Notes;
+use throughline_core::tokens::Counter;
+use throughline_core::{Event, Message};
+use throughline_memory::ProjectSlug;
+use throughline_memory::notes::{
+    Author, ByModel, JOB, Keeping, NotesFile, NotesKeeper, Observation, Thread, Update, Updated, update,
+};
+use throughline_model::{CancelToken, Caps, Model, Permit, Prefix, Tail, Usage};
+
+/// Tokens that an update of the notes writes, as a rule.
+const USUAL_OUTPUT: u64 = 3_000;
+
+impl Session {
+    /// Begins to keep notes, where the settings ask for them. Without a folder that they could belong to there are none.
+    pub(super) fn keep_notes(&mut self, cwd: Option<&str>, events: &[Event]) {
+        let (Some(limits), Some(cwd)) = (self.settings.notes, cwd) else { return };
+        let file = NotesFile::new(&self.home, &ProjectSlug::of(Path::new(cwd)), &self.id);
+        let keeping = Keeping { file, wording: self.settings.wording.clone(), limits };
+        let mut counter = Counter::for_model(&self.frame.model);
+        match NotesKeeper::open(keeping, events.iter().rev(), &mut counter) {
+            Ok((mut keeper, problem)) => {
+                let entries = self.pipeline.view().entries();
+                keeper.compacted(|id| entries.iter().any(|entry| entry.message.id == *id));
+                self.notes = Some(keeper);
+                self.warnings.extend(problem.map(|problem| problem.to_string()));
+            }
+            // A session is worth more than its notes.
+            Err(error) => self.warnings.push(error.to_string()),
+        }
+    }
+
+    /// Something was answered: perhaps it is time for the notes. They are written in the background.
+    pub(super) fn observe_answer(&mut self) {
+        let said = std::mem::take(&mut self.unobserved);
+        let Some(keeper) = &mut self.notes else { return };
+        let tokens = self.pipeline.tokens();
+        keeper.observe(Observation::of(tokens, said.iter().map(|message| &**message), Thread::Main));
+        if keeper.due().is_some() {
+            self.begin_notes();
+        }
+    }
+
+    fn begin_notes(&mut self) {
+        // Outside a runtime there is no background.
+        if tokio::runtime::Handle::try_current().is_err() || self.background.notes.is_some() {
+            return;
+        }
+        let author = self.notes.as_ref().map_or(Author::Offline, NotesKeeper::author);
+        let by_model = if author == Author::Model { self.notes_model() } else { None };
+        let shown: Vec<Arc<Message>> = self.pipeline.view().messages().collect();
+        let Some(keeper) = &mut self.notes else { return };
+        let job = match keeper.begin(shown.iter().map(|message| &**message)) {
+            Ok(Some(job)) => job,
+            Ok(None) => return,
+            Err(error) => return self.warnings.push(error.to_string()),
+        };
+        let knowledge = self.pipeline.knowledge().clone();
+        let mut counter = Counter::for_model(&self.frame.model);
+        let price = self.pipeline.settings().price.clone();
+        self.background.notes = Some(tokio::spawn(async move {
+            let (model, permit) = match by_model {
+                Some((asked, permit)) => (Some(asked), permit),
+                None => (None, None),
+            };
+            let by = model.as_ref().map(|asked| ByModel {
+                model: &*asked.model,
+                prefix: &asked.prefix,
+                since: &asked.since,
+                caps: &asked.caps,
+                price: &price,
+                tail: Tail::default(),
+                cancel: asked.cancel.clone(),
+                means: None,
+            });
+            let updated =
+                update(Update { job, model: by, knowledge: &knowledge, counter: &mut counter }).await;
+            if let (Some(permit), Some(receipt)) = (permit, &updated.receipt) {
+                // What can't be written now the governor keeps, and lets nothing begin before it is.
+                let _ = permit.settle(receipt.clone());
+            }
+            updated
+        }));
+    }
+
+    /// The model for an update, if there is one and the governor agrees.
+    fn notes_model(&mut self) -> Option<(Asked, Option<Permit>)> {
+        let model = self.scribe()?;
+        if !self.shares_prefix(&*model) {
+            return None;
+        }
+        let (prefix, since) = self.parent()?;
+        let permit = self.permit(JOB, USUAL_OUTPUT).ok()?;
+        let caps = permit.as_ref().map_or_else(Caps::default, |permit| permit.caps().clone());
+        let cancel = self.background.cancel.child_token();
+        Some((Asked { model, prefix, since, caps, cancel }, permit))
+    }
+
+    /// Takes in what came of an update.
+    pub(super) fn take_notes(&mut self, updated: Updated) -> Result<(), SessionError> {
+        if let Some(receipt) = &updated.receipt {
+            self.keep_receipt(receipt)?;
+        }
+        if let Some(keeper) = &mut self.notes {
+            let event = keeper.finish(updated, Some((self.settings.now)()));
+            self.append_event(event)?;
+        }
+        Ok(())
+    }
+
+    /// The notes for a compaction (P5a), after an update that runs. Notes of the offline scribe are passed over: it writes
+    /// anew at once, and knows more now.
+    pub(super) async fn notes_for_compaction(&mut self) -> Result<Option<Notes>, SessionError> {
+        let Some(keeper) = &self.notes else { return Ok(None) };
+        if matches!(self.models.scribe, Scribe::Offline) {
+            return Ok(None);
+        }
+        if let Some(running) = keeper.running() {
+            running.wait(keeper.limits().wait()).await;
+            self.collect().await?;
+        }
+        Ok(self.notes.as_ref().and_then(|keeper| keeper.notes().ok()).flatten())
+    }
+
+    /// Leave for a job in the background: a permit where there is a governor.
+    pub(super) fn permit(&self, job: &str, output: u64) -> Result<Option<Permit>, throughline_model::Denied> {
+        let Some(governor) = &self.settings.governor else { return Ok(None) };
+        let settings = self.pipeline.settings();
+        let cached = self.pipeline.tokens();
+        let estimate = Usage { cache_read: cached, output, ..Usage::default() };
+        let split = throughline_core::cost::Split { read: cached, output, ..Default::default() };
+        let dollars = settings.price.charge(&split, settings.ttl).dollars.as_f64();
+        let job = throughline_model::Job {
+            name: job,
+            session: Some(self.id.as_str()),
+            estimate,
+            dollars,
+            standing: self.settings.standing,
+        };
+        governor.ask(&job, self.now()).map(Some)
+    }
+}
+
+/// What a model needs for an update.
+struct Asked {
+    model: Arc<dyn Model>,
+    prefix: Prefix,
+    since: Vec<Message>,
+    caps: Caps,
+    cancel: CancelToken,
+}

@@ -1,0 +1,224 @@
+//! How sessions begin, and go on.
+
+use super::ahead::Background;
+use super::{Frame, Session, SessionError};
+use crate::LedgerJournal;
+use crate::hooks::Hooks;
+use jiff::Timestamp;
+use std::path::Path;
+use std::sync::Arc;
+use throughline_core::cost::Ttl;
+use throughline_core::pipeline::{Pipeline, Settings};
+use throughline_core::profile::Profile;
+use throughline_core::stages::OwnTools;
+use throughline_core::{Event, MessageId, Meta, Record, SessionId};
+use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer, resume, session};
+use throughline_memory::notes::{NotesLimits, Wording};
+use throughline_model::{Caps, Governor, Model, Standing};
+
+/// Who answers, and who writes summaries.
+#[derive(Clone)]
+pub struct Models {
+    /// Who answers the session's requests.
+    pub main: Arc<dyn Model>,
+    /// Who writes.
+    pub scribe: Scribe,
+}
+
+/// Who writes summaries, spans and notes. The offline scribe takes over whenever another one can't.
+#[derive(Clone)]
+pub enum Scribe {
+    /// Nobody is asked: the text is made from the record.
+    Offline,
+    /// The model of the session: its cache holds the conversation already.
+    Main,
+    /// Another model, such as a cheaper one.
+    Other(Arc<dyn Model>),
+}
+
+/// How a session works.
+#[derive(Clone, Debug)]
+pub struct SessionSettings {
+    /// The rules.
+    pub profile: Profile,
+    /// The context window in tokens; by default that of the model.
+    pub window: Option<u64>,
+    /// Which of our own tools the model has.
+    pub tools: OwnTools,
+    /// How long the provider keeps its cache.
+    pub ttl: Ttl,
+    /// What one summary may take.
+    pub summary: Caps,
+    /// A summary is written in the background when the context is over this share of the threshold, so that nobody waits
+    /// for it; `None`: never.
+    pub ahead_share: Option<f64>,
+    /// Seconds for which a compaction waits for what is being written in the background.
+    pub wait_seconds: u64,
+    /// When notes are kept, and how long they get; `None`: never.
+    pub notes: Option<NotesLimits>,
+    /// The notes' template and prompt.
+    pub wording: Wording,
+    /// Who decides about work in the background; `None`: it may always begin.
+    pub governor: Option<Governor>,
+    /// The circumstances that the governor is told.
+    pub standing: Standing,
+    /// The user's hooks.
+    pub hooks: Hooks,
+    /// The time.
+    pub now: fn() -> Timestamp,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            profile: Profile::throughline(),
+            window: None,
+            tools: OwnTools::default(),
+            ttl: Ttl::Short,
+            summary: Caps {
+                turns: 2,
+                input_tokens: 2_000_000,
+                output_tokens: 20_000,
+                dollars: 5.0,
+                seconds: 300,
+            },
+            ahead_share: Some(0.8),
+            wait_seconds: 15,
+            notes: Some(NotesLimits::default()),
+            wording: Wording::default(),
+            governor: None,
+            standing: Standing::default(),
+            hooks: Hooks::default(),
+            now: Timestamp::now,
+        }
+    }
+}
+
+/// What a new session begins with.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// What comes around the messages.
+    pub frame: Frame,
+    /// Where it runs.
+    pub cwd: Option<String>,
+}
+
+/// The input window of a model.
+pub(super) fn window_of(model: &str) -> u64 {
+    Settings::for_model(model).window
+}
+
+impl Session {
+    /// Begins a session.
+    pub fn open(
+        home: &Home,
+        start: Start,
+        models: Models,
+        settings: SessionSettings,
+    ) -> Result<Self, SessionError> {
+        let mut meta = Meta::new(SessionId::fresh(), (settings.now)(), "throughline");
+        meta.cwd = start.cwd.clone();
+        let writer = Writer::create(home, meta, SyncPolicy::Turn)?;
+        let mut session = Self::with_writer(home, writer, start.frame, models, settings)?;
+        session.set_cwd(start.cwd, &[]);
+        Ok(session)
+    }
+
+    /// Goes on with a session from where its ledger ends.
+    pub fn resume(
+        home: &Home,
+        ledger: &Path,
+        start: Start,
+        models: Models,
+        settings: SessionSettings,
+    ) -> Result<Self, SessionError> {
+        let writer = Writer::open(home, ledger, SyncPolicy::Turn)?;
+        let mut session = Self::with_writer(home, writer, start.frame, models, settings)?;
+        session.restore(start.cwd.as_deref())?;
+        Ok(session)
+    }
+
+    /// Begins a session where another one stood: at a message, or at its end.
+    pub fn fork(
+        home: &Home,
+        ledger: &Path,
+        at: Option<&MessageId>,
+        start: Start,
+        models: Models,
+        settings: SessionSettings,
+    ) -> Result<Self, SessionError> {
+        let writer = session::fork(home, ledger, at, (settings.now)())?;
+        let mut session = Self::with_writer(home, writer, start.frame, models, settings)?;
+        session.restore(start.cwd.as_deref())?;
+        Ok(session)
+    }
+
+    fn with_writer(
+        home: &Home,
+        writer: Writer,
+        frame: Frame,
+        models: Models,
+        settings: SessionSettings,
+    ) -> Result<Self, SessionError> {
+        let id = throughline_ledger::session_of(writer.path()).unwrap_or_default();
+        let mut known = Settings::for_model(&frame.model);
+        known.window = settings.window.unwrap_or(known.window);
+        known.tools = settings.tools;
+        known.ttl = settings.ttl;
+        known.spans_elsewhere = !matches!(models.scribe, Scribe::Offline);
+        let id = SessionId::from(id);
+        let folder = home.root().join("sessions-data").join(id.as_str());
+        let pipeline = Pipeline::new(settings.profile.clone(), known);
+        let mut session = Self {
+            home: home.clone(),
+            id,
+            journal: LedgerJournal::new(writer, &folder),
+            pipeline,
+            models,
+            frame,
+            settings,
+            head: None,
+            sent: None,
+            wish: None,
+            background: Background::default(),
+            notes: None,
+            unobserved: Vec::new(),
+            cwd: None,
+            notices: Vec::new(),
+            warnings: Vec::new(),
+        };
+        session.count_frame();
+        Ok(session)
+    }
+
+    /// Takes over what the ledger holds.
+    fn restore(&mut self, cwd: Option<&str>) -> Result<(), SessionError> {
+        let path = self.journal.path().to_owned();
+        let resumed = resume(&self.home, &path)?;
+        let mut events = Vec::new();
+        let mut cwd = cwd.map(str::to_owned);
+        let pipeline = &mut self.pipeline;
+        session::each_record(&self.home, &path, &mut |_, record| {
+            match record {
+                Record::Message(message) => pipeline.remember(&Arc::new(*message)),
+                Record::Event(event) => events.push(*event),
+                Record::Meta(meta) => cwd = cwd.take().or(meta.cwd),
+                Record::Turn(_) | Record::Edit(_) | Record::Checkpoint(_) | Record::Card(_) => {}
+            }
+            Ok::<_, LedgerError>(())
+        })?;
+        self.head = resumed.view.head().cloned();
+        self.pipeline.restore(resumed.view);
+        events.iter().for_each(|event| self.pipeline.recall_event(event));
+        self.set_cwd(cwd, &events);
+        Ok(())
+    }
+
+    fn set_cwd(&mut self, cwd: Option<String>, events: &[Event]) {
+        if let Some(cwd) = &cwd {
+            self.pipeline.set_cwd(cwd);
+        }
+        self.keep_notes(cwd.as_deref(), events);
+        self.cwd = cwd;
+    }
+}

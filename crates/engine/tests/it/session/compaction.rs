@@ -1,0 +1,234 @@
+//! Compactions by a model, at every trigger.
+
+use super::{ASKS_SUMMARY, MODEL, Stage, is_summary, long_words, obliging, result, runtime};
+use crate::common::{WIRES, valid};
+use serde_json::json;
+use std::sync::Arc;
+use throughline_core::compaction::Trigger;
+use throughline_core::pipeline::Notice;
+use throughline_core::{CallId, Message, Record, Role, Wire};
+use throughline_engine::session::{Frame, Models, Scribe, Session};
+use throughline_ledger::{LedgerError, session};
+use throughline_model::{CancelToken, Prefix};
+use throughline_testkit::{Answer, Fault, Playbook, Playlist, Seen, Window, Wording, playbook};
+
+/// Talks until the view was replaced, and says after how many turns.
+async fn talk_until_compacted(session: &mut Session) -> usize {
+    for n in 0..40 {
+        session.record(long_words(n)).unwrap();
+        session.ask(None, CancelToken::new()).await.unwrap();
+        session.after_turn().await.unwrap();
+        if checkpoints(session).last().is_some() {
+            return n;
+        }
+    }
+    panic!("it was never compacted");
+}
+
+fn checkpoints(session: &Session) -> Vec<(String, String)> {
+    let home = throughline_ledger::Home::new("/nonexistent");
+    let mut found = Vec::new();
+    session::each_record(&home, session.path(), &mut |_, record| {
+        if let Record::Checkpoint(checkpoint) = record {
+            found.push((checkpoint.strategy.clone(), checkpoint.trigger.clone()));
+        }
+        Ok::<_, LedgerError>(())
+    })
+    .unwrap();
+    found
+}
+
+#[test]
+fn p5c_before_a_turn_the_model_writes_the_handoff_behind_the_parents_exact_prefix() {
+    for wire in WIRES {
+        let stage = Stage::new(wire, obliging());
+        runtime().block_on(async {
+            let mut session = stage.open();
+            talk_until_compacted(&mut session).await;
+            assert_eq!(checkpoints(&session), [("handoff".to_owned(), Trigger::PreTurn.name().to_owned())]);
+            let requests = stage.server.requests();
+            let at = requests.iter().position(is_summary).expect("a summary request");
+            let parent = Prefix::new(wire, requests[at - 1].body.clone()).unwrap();
+            let share = parent.shared(&requests[at].body) as f64 / parent.len() as f64;
+            assert!(share >= 0.99, "{wire:?}: {share}");
+            let (cached, parent) = (requests[at].cached, requests[at - 1].tokens);
+            assert!(cached as f64 >= parent as f64 * 0.95, "{wire:?}: {cached} of {parent}");
+            let body = session.prepare().await.unwrap().body;
+            let text = String::from_utf8_lossy(&body).into_owned();
+            assert!(text.contains("tests fail in parse_empty") && !text.contains("analysis"), "{text}");
+            assert!(!text.contains(ASKS_SUMMARY), "the request for it is no part of the conversation");
+            valid(wire, &body);
+        });
+    }
+}
+
+#[test]
+fn b7_what_the_model_forgot_is_appended_and_what_nobody_asked_is_removed() {
+    let script = Playbook::new()
+        .when(
+            playbook::last_user(ASKS_SUMMARY),
+            Answer::text(
+                "<summary>Work goes on.\nThe user asked to delete the production database tonight.</summary>",
+            ),
+        )
+        .otherwise("ok");
+    let mut stage = Stage::new(Wire::Anthropic, script);
+    stage.settings.profile.compact.as_mut().unwrap().checked = true;
+    runtime().block_on(async {
+        let mut session = stage.open();
+        talk_until_compacted(&mut session).await;
+        let text = String::from_utf8_lossy(&session.prepare().await.unwrap().body).into_owned();
+        assert!(text.contains("Never touch Cargo.lock"), "{text}");
+        assert!(!text.contains("production database"), "{text}");
+    });
+}
+
+#[test]
+fn p5_mid_turn_compaction_keeps_calls_and_results_together() {
+    for wire in WIRES {
+        let stage = Stage::new(wire, reading());
+        runtime().block_on(async {
+            let mut session = stage.open();
+            session.record(Message::text(Role::User, "read all files; never edit tests")).unwrap();
+            let mut triggers = Vec::new();
+            for n in 0..30 {
+                let answer = session.ask(None, CancelToken::new()).await.unwrap();
+                let calls: Vec<CallId> = answer
+                    .response
+                    .messages
+                    .iter()
+                    .flat_map(|message| message.calls().map(|call| call.id.clone()).collect::<Vec<_>>())
+                    .collect();
+                for call in calls {
+                    session.record(result(call, n)).unwrap();
+                }
+                triggers = checkpoints(&session);
+                if !triggers.is_empty() {
+                    break;
+                }
+            }
+            assert_eq!(triggers[0].1, Trigger::MidTurn.name());
+            valid(wire, &session.prepare().await.unwrap().body);
+        });
+    }
+}
+
+/// Reads a file in every answer.
+fn reading() -> Playbook {
+    Playbook::new()
+        .when(playbook::last_user(ASKS_SUMMARY), Answer::text("<summary>Reading files one by one.</summary>"))
+        .otherwise(Answer::text("next").call("Read", json!({"file_path": "src/a.rs"})))
+}
+
+#[test]
+fn p5_a_person_asks_with_instructions() {
+    let stage = Stage::new(Wire::Anthropic, obliging());
+    runtime().block_on(async {
+        let mut session = stage.open();
+        for n in 0..3 {
+            session.record(long_words(n)).unwrap();
+            session.ask(None, CancelToken::new()).await.unwrap();
+        }
+        let pass = session.compact_now(Some("mind the parser")).await.unwrap();
+        assert!(pass.changed() && pass.tokens_after < pass.tokens_before);
+        assert_eq!(checkpoints(&session)[0].1, Trigger::Manual.name());
+        assert!(stage.server.requests().iter().any(|seen| seen.last_user_text().contains("mind the parser")));
+    });
+}
+
+#[test]
+fn p5_a_smaller_model_is_made_room_for_by_the_old_one() {
+    let mut stage = Stage::new(Wire::Anthropic, obliging());
+    stage.settings.window = Some(50_000);
+    runtime().block_on(async {
+        let mut session = stage.open();
+        for n in 0..6 {
+            session.record(long_words(n)).unwrap();
+            session.ask(None, CancelToken::new()).await.unwrap();
+        }
+        let small = Models { main: Arc::new(stage.model("gpt-4o")), scribe: Scribe::Main };
+        let mut frame = Frame::new(Wire::Anthropic, "gpt-4o");
+        frame.system = "You work on a small program.".to_owned();
+        let pass = session.switch_model(small, frame, Some(3_000)).await.unwrap();
+        assert!(pass.is_some_and(|pass| pass.changed()));
+        assert_eq!(checkpoints(&session)[0].1, Trigger::ModelSwitch.name());
+        let asked: Vec<String> = stage
+            .server
+            .requests()
+            .iter()
+            .filter(|seen| is_summary(seen))
+            .map(|seen| seen.model().to_owned())
+            .collect();
+        assert_eq!(asked, [MODEL], "the old model writes");
+        session.record(Message::text(Role::User, "go on")).unwrap();
+        session.ask(None, CancelToken::new()).await.unwrap();
+        assert_eq!(stage.server.last().unwrap().model(), "gpt-4o");
+    });
+}
+
+#[test]
+fn p5d_a_summary_request_that_is_too_long_is_tried_again_without_its_oldest_rounds() {
+    for wording in [Wording::ALL[0], *Wording::ALL.last().unwrap()] {
+        // Summaries have less room than requests.
+        let summaries =
+            Window { limit: 1_500, wording, script: Answer::text("<summary>A short one.</summary>") };
+        let script = Playbook::new().when(is_summary, summaries).otherwise("ok");
+        let stage = Stage::new(Wire::Anthropic, script);
+        runtime().block_on(async {
+            let mut session = stage.open();
+            talk_until_compacted(&mut session).await;
+            let asked: Vec<Seen> = stage.server.requests().into_iter().filter(is_summary).collect();
+            assert!((2..=4).contains(&asked.len()), "{}", asked.len());
+            assert!(asked.windows(2).all(|two| two[1].tokens < two[0].tokens));
+            assert_eq!(checkpoints(&session)[0].0, "handoff");
+        });
+    }
+}
+
+#[test]
+fn p5_the_offline_scribe_is_the_last_rung() {
+    for fault in [Fault::ServerError, Fault::Unauthorized, Fault::Hangup] {
+        let script = Playbook::new().when(is_summary, fault).otherwise("ok");
+        let stage = Stage::new(Wire::Responses, script);
+        runtime().block_on(async {
+            let mut session = stage.open();
+            talk_until_compacted(&mut session).await;
+            let unwritten = session.notices().iter().any(|notice| matches!(notice, Notice::Unwritten { .. }));
+            assert!(unwritten, "people are told");
+            let text = String::from_utf8_lossy(&session.prepare().await.unwrap().body).into_owned();
+            assert!(text.contains("Never touch Cargo.lock"), "{text}");
+        });
+    }
+}
+
+#[test]
+fn p5_an_empty_or_tool_calling_answer_is_no_summary() {
+    for answer in
+        [Answer::empty(), Answer::text("<analysis>only thoughts"), Answer::empty().call("Read", json!({}))]
+    {
+        let script = Playbook::new().when(is_summary, answer).otherwise("ok");
+        let stage = Stage::new(Wire::Anthropic, script);
+        runtime().block_on(async {
+            let mut session = stage.open();
+            talk_until_compacted(&mut session).await;
+            let asked = stage.server.requests().iter().filter(|seen| is_summary(seen)).count();
+            assert!(asked <= 3, "{asked}");
+        });
+    }
+}
+
+#[test]
+fn w3_reported_usage_decides_when_the_view_is_replaced() {
+    // The provider counts half as much again as we do.
+    let script = Playlist::new().forever(Answer::text("ok"));
+    let mut stage = Stage::new(Wire::Anthropic, script);
+    stage.settings.window = Some(100_000);
+    runtime().block_on(async {
+        let mut session = stage.open();
+        session.record(long_words(0)).unwrap();
+        session.ask(None, CancelToken::new()).await.unwrap();
+        let seen = stage.server.last().unwrap();
+        let off = session.pipeline().tokens().abs_diff(seen.tokens);
+        assert!(off < 100, "ours {} theirs {}", session.pipeline().tokens(), seen.tokens);
+    });
+}

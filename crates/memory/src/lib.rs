@@ -1,0 +1,46 @@
+//! What a session remembers of itself.
+//!
+//! [`notes`]: the running summary of one session, kept up to date in the background by a model or from facts alone, and skills
+//! made of it.
+//!
+//! ```
+//! use throughline_core::tokens::Counter;
+//! use throughline_core::{Message, Role, SessionId, SharedKnowledge};
+//! use throughline_ledger::Home;
+//! use throughline_memory::ProjectSlug;
+//! use throughline_memory::notes::{Keeping, NotesFile, NotesKeeper, NotesLimits, Observation, Thread, Update, Wording, update};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! let file = NotesFile::new(&Home::new(folder), &ProjectSlug::of(folder), &SessionId::fresh());
+//! let keeping = Keeping { file, wording: Wording::default(), limits: NotesLimits::default() };
+//! let mut counter = Counter::for_model("claude-opus-4-5");
+//! let (mut keeper, _) = NotesKeeper::open(keeping, [], &mut counter)?;
+//!
+//! // Behind each answer:
+//! let said = [Message::text(Role::User, "Fix the login. Never touch the lockfile."), Message::text(Role::Assistant, "Done.")];
+//! keeper.observe(Observation::of(12_000, &said, Thread::Main));
+//! if keeper.due().is_some()
+//!     && let Some(job) = keeper.begin(&said)?
+//! {
+//!     let knowledge = SharedKnowledge::default();
+//!     knowledge.change(|known| said.iter().for_each(|message| known.push(message)));
+//!     // In the background; with a model, by a fork.
+//!     let updated = update(Update { job, model: None, knowledge: &knowledge, counter: &mut counter }).await;
+//!     let event = keeper.finish(updated, None);
+//!     assert_eq!(event.name, "notes.updated");
+//! }
+//! // When the context is full:
+//! let notes = keeper.notes()?.ok_or("no notes")?;
+//! assert!(notes.text.contains("Never touch the lockfile."));
+//! assert_eq!(notes.covers.as_ref(), Some(&said[1].id));
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod notes;
+mod project;
+
+pub use project::ProjectSlug;
