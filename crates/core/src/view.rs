@@ -137,6 +137,30 @@ impl View {
         self.steps.push(Step::Checkpoint(checkpoint.id.clone(), entries));
     }
 
+    /// Forgets what lies behind the newest checkpoint, as a view that was resumed from it does: memory then follows the view
+    /// and not the session. Undoing that checkpoint makes the view [stale](Self::is_stale).
+    pub fn rebase(&mut self) {
+        let newest = self.steps.iter().rposition(|step| match step {
+            Step::Checkpoint(id, _) => !self.undone.contains(id),
+            Step::Message(_) | Step::Edit(..) => false,
+        });
+        let Some(at) = newest else { return };
+        // An undo of something older is about what is forgotten; what it undoes must stay undone.
+        let reaches_back = self.steps[at + 1..].iter().any(|step| match step {
+            Step::Edit(edit, _) => edit.undoes().next().is_some(),
+            Step::Message(_) | Step::Checkpoint(..) => false,
+        });
+        if reaches_back {
+            return;
+        }
+        let rest = self.steps.split_off(at + 1);
+        if let Some(Step::Checkpoint(id, entries)) = std::mem::replace(&mut self.steps, rest).pop() {
+            self.base = Arc::unwrap_or_clone(entries);
+            self.base_checkpoint = Some(id);
+            self.undone.clear();
+        }
+    }
+
     /// The view was changed. What the edit names and the view lacks is passed over: ask [`check_undo`](Self::check_undo)
     /// before an undo is written, and [`is_stale`](Self::is_stale) after.
     ///

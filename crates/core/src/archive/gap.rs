@@ -17,7 +17,25 @@ impl Gaps {
     /// Keeps what stands between two strings, white space made single and marks of formatting left out, if that takes
     /// at most `most` bytes.
     pub(super) fn keep(&mut self, between: &str, most: usize) -> Gap {
-        let Ok(raw) = u8::try_from(between.len()) else { return Gap::default() };
+        let raw = match u8::try_from(between.len()) {
+            Ok(0) | Err(_) => return Gap::default(),
+            Ok(raw) => raw,
+        };
+        let start = self.0.len();
+        let kept = if between.len() <= most && is_tidy(between.as_bytes()) {
+            self.0.push_str(between);
+            true
+        } else {
+            usize::from(solid(between.as_bytes())) <= most && self.push_tidied(between, most)
+        };
+        if !kept {
+            return Gap::default();
+        }
+        Gap { at: start as u32, length: (self.0.len() - start) as u8, raw }
+    }
+
+    /// Whether it was short enough: nothing is pushed otherwise.
+    fn push_tidied(&mut self, between: &str, most: usize) -> bool {
         let start = self.0.len();
         // On both sides of a gap stands a string, as good as a letter.
         let (mut space, mut dropped, mut letter) = (false, false, true);
@@ -26,9 +44,10 @@ impl Gaps {
                 dropped = true;
                 continue;
             }
-            space |= c.is_whitespace() || c.is_control() || (dropped && letter && !joins(c));
+            let blank = c.is_whitespace() || c.is_control();
+            space |= blank || (dropped && letter && !joins(c));
             dropped = false;
-            if c.is_whitespace() || c.is_control() {
+            if blank {
                 continue;
             }
             if std::mem::take(&mut space) {
@@ -43,12 +62,11 @@ impl Gaps {
         if space || (dropped && letter) {
             self.0.push(' ');
         }
-        let length = self.0.len() - start;
-        if length > most || raw == 0 {
+        let fits = self.0.len() - start <= most;
+        if !fits {
             self.0.truncate(start);
-            return Gap::default();
         }
-        Gap { at: start as u32, length: length as u8, raw }
+        fits
     }
 
     /// The gap, if it was kept and this many bytes lay between the two strings.
@@ -67,6 +85,26 @@ impl Gaps {
     }
 }
 
+/// Whether a gap is kept as it stands: printable ASCII, no marks of formatting, single spaces.
+fn is_tidy(between: &[u8]) -> bool {
+    let mut before = 0;
+    between.iter().all(|&byte| {
+        let doubled = byte == b' ' && before == b' ';
+        before = byte;
+        (byte == b' ' && !doubled) || is_solid(byte)
+    })
+}
+
+/// How many bytes of a gap are kept at least. A gap has at most 255 bytes, so the count does not overflow.
+fn solid(between: &[u8]) -> u8 {
+    between.iter().map(|&byte| u8::from(is_solid(byte))).sum()
+}
+
+/// Whether a byte is kept wherever it stands.
+fn is_solid(byte: u8) -> bool {
+    byte.is_ascii_graphic() && byte != b'`' && byte != b'*'
+}
+
 /// Whether a character may follow a word without a space.
 fn joins(c: char) -> bool {
     matches!(c, ',' | '.' | ';' | ':' | '/' | '=' | ')')
@@ -76,5 +114,24 @@ impl Gap {
     /// Bytes it takes in a line.
     pub(super) fn len(self) -> usize {
         usize::from(self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_kept_by_the_short_way_is_what_the_long_way_keeps(
+            between in "([ -~]|[ `*,.()\n\t]|\u{3000}|[\u{80}-\u{ff}]|漢){0,40}",
+            most in 0..40usize,
+        ) {
+            let (mut gaps, mut long) = (Gaps::default(), Gaps::default());
+            let gap = gaps.keep(&between, most);
+            let fits = !between.is_empty() && long.push_tidied(&between, most);
+            prop_assert_eq!(gaps.get(gap, between.len()), fits.then_some(long.0.as_str()));
+        }
     }
 }

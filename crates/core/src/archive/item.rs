@@ -2,8 +2,8 @@
 
 use crate::entity::{self, Entity};
 use crate::text::{head, one_line, tail};
-use crate::{Body, CallId, Fragment, Message, Role, Speaker, ToolCall};
-use serde_json::Value;
+use crate::{Body, CallId, Fragment, Message, Role, Speaker, ToolCall, ToolInput};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -108,21 +108,28 @@ const DEEDS: [&str; 6] = ["command", "cmd", "pattern", "query", "url", "descript
 const LONGEST_HEAD: usize = 160;
 
 fn of_call(call: &ToolCall) -> Part<'_> {
-    let json = call.input.to_json();
+    let json: Option<Cow<'_, Value>> = match &call.input {
+        ToolInput::Json(value) => Some(Cow::Borrowed(value)),
+        ToolInput::JsonText(_) | ToolInput::Text(_) => call.input.to_json().map(Cow::Owned),
+    };
     let text: Cow<'_, str> = match &json {
         Some(value) => values(value).into(),
         None => call.input.to_text(),
     };
-    let field = |names: &[&str]| {
-        let object = json.as_ref()?.as_object()?;
-        names.iter().find_map(|name| object.get(*name)).map(line_of)
-    };
+    let object = json.as_ref().and_then(|value| value.as_object());
+    let field = |names: &[&str]| first_of(object?, names).map(line_of);
     let target = field(&TARGETS).or_else(|| patched(&text)).map(String::into_boxed_str);
-    let head = match (&target, field(&DEEDS)) {
-        (None, Some(deed)) => deed,
-        (Some(_), _) | (None, None) => call.name.clone(),
-    };
+    let deed = if target.is_none() { field(&DEEDS) } else { None };
+    let head = deed.unwrap_or_else(|| call.name.clone());
     Part { voice: Voice::Call, head: head.into(), target, text }
+}
+
+/// The value of the first of these names that an object has. A call has few arguments: comparing them costs less than
+/// hashing every name.
+fn first_of<'v>(object: &'v Map<String, Value>, names: &[&str]) -> Option<&'v Value> {
+    let ranked =
+        object.iter().filter_map(|(key, value)| Some((names.iter().position(|name| name == key)?, value)));
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, value)| value)
 }
 
 /// Every value in a JSON value, one to a line: keys are the tool's, not the session's.
@@ -149,15 +156,15 @@ pub(super) fn values(value: &Value) -> String {
 
 /// A value on one line; of a shell's argument list, the script.
 fn line_of(value: &Value) -> String {
-    let text = match value {
+    let line = |text: &str| one_line(without_cd(text), LONGEST_HEAD);
+    match value {
         Value::Array(all) => match all.last() {
-            Some(Value::String(last)) => last.clone(),
-            Some(_) | None => value.to_string(),
+            Some(Value::String(last)) => line(last),
+            Some(_) | None => line(&value.to_string()),
         },
-        Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
-    };
-    one_line(without_cd(&text), LONGEST_HEAD)
+        Value::String(text) => line(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => line(&value.to_string()),
+    }
 }
 
 /// A command without the change of directory before it.

@@ -24,6 +24,7 @@ mod weigh;
 
 use crate::{CallId, Message, MessageId};
 use gap::{Gap, Gaps};
+use hash::BuildMix;
 use item::{Item, Voice};
 use names::{Names, Sighting};
 use std::collections::{HashMap, HashSet};
@@ -46,7 +47,8 @@ pub struct Archive {
     marks: Vec<Mark>,
     gaps: Gaps,
     open: HashMap<CallId, usize>,
-    seen: HashSet<u64>,
+    /// Fingerprints, hashed already.
+    seen: HashSet<u64, BuildMix>,
 }
 
 /// A string in its place.
@@ -75,7 +77,7 @@ impl Archive {
             marks: Vec::new(),
             gaps: Gaps::default(),
             open: HashMap::new(),
-            seen: HashSet::new(),
+            seen: HashSet::default(),
         }
     }
 

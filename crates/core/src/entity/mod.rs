@@ -1,10 +1,14 @@
 //! The strings that work hangs on: paths, symbols, error codes, ids, numbers, flags, quoted words.
 //!
-//! One pass over the bytes, no tables built, no allocation. Letters outside ASCII separate words, so that a path in
-//! the middle of Chinese or Japanese prose is found as it stands.
+//! One pass over the bytes, no tables built, no allocation; plain words are passed over. Letters outside ASCII separate
+//! words, so that a path in the middle of Chinese or Japanese prose is found as it stands.
 
 mod forms;
+mod marks;
 mod runs;
+
+use marks::Marks;
+use runs::{Reader, Run};
 
 /// What sort of string it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +48,8 @@ pub struct Entity<'a> {
 
 /// The shortest and longest string between quotation marks that counts.
 const QUOTED: std::ops::RangeInclusive<usize> = 4..=80;
+/// Shorter strings say nothing.
+const SHORTEST: usize = 3;
 /// Longer strings are data, not names.
 const LONGEST: usize = 200;
 
@@ -57,98 +63,73 @@ const LONGEST: usize = 200;
 /// scan("请看 src/lib.rs 里的 parse_json，E0308", |entity| found.push((entity.kind, entity.text)));
 /// assert_eq!(found, [(Kind::Path, "src/lib.rs"), (Kind::Symbol, "parse_json"), (Kind::Error, "E0308")]);
 /// ```
-pub fn scan<'a>(text: &'a str, mut found: impl FnMut(Entity<'a>)) {
+pub fn scan<'a>(text: &'a str, found: impl FnMut(Entity<'a>)) {
     let bytes = text.as_bytes();
-    let mut at = 0;
-    let mut quoted_until = 0;
-    while let Some(&byte) = bytes.get(at) {
-        match CLASS[usize::from(byte)] {
-            Class::Other if byte == b'\\' => at += escape(&bytes[at..]),
-            Class::Other => at += 1,
-            Class::Quote => {
-                if at >= quoted_until
-                    && let Some(inner) = quoted(text, at)
-                {
-                    quoted_until = at + inner.len() + 2;
-                    if is_telling(inner) {
-                        found(Entity { kind: Kind::Quoted, text: inner, at: at + 1 });
-                    }
+    let mut reader = Reader { text, found };
+    // Everything before `at` is read; `quoted_until` may lie beyond it.
+    let (mut at, mut quoted_until) = (0, 0);
+    // Prose is mostly plain words: nothing in them can be an entity, so they are passed over.
+    while let Some(telling) = next_telling(bytes, at) {
+        let mark = Marks::of(bytes[telling]);
+        if mark == Marks::QUOTE {
+            if telling >= quoted_until
+                && let Some(inner) = quoted(text, telling)
+            {
+                quoted_until = telling + inner.len() + 2;
+                if is_telling(inner) {
+                    reader.give(Kind::Quoted, telling + 1, telling + 1 + inner.len());
                 }
-                at += 1;
             }
-            Class::Word | Class::Joint => {
-                let start = at;
-                let mut marks = Marks::default();
-                while let Some(&byte) = bytes.get(at) {
-                    match CLASS[usize::from(byte)] {
-                        Class::Word => marks.word(byte),
-                        Class::Joint => marks.joint(byte),
-                        // Route folders: `app/[id]/page.tsx`.
-                        Class::Other if is_route(bytes, at, byte) => {}
-                        Class::Other | Class::Quote => break,
-                    }
-                    at += 1;
-                }
-                // Prose is mostly plain words: nothing in them can be an entity.
-                if marks.is_plain() {
-                    at = phrase(text, start, at, &mut found);
-                } else if !is_line_number(bytes, start, at) {
-                    runs::read(text, start, at, marks, &mut found);
-                }
+            at = telling + 1;
+        } else if mark == Marks::ESCAPE {
+            at = telling + escape(&bytes[telling..]);
+        } else if mark == Marks::DIGIT
+            && let Some(exit) = exit_before(&bytes[at..telling])
+        {
+            let digits = bytes[telling..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let end = telling + digits;
+            reader.give(Kind::Error, at + exit, end);
+            at = end;
+        } else {
+            let run = run_around(bytes, at, telling);
+            at = run.to;
+            if run.len() >= SHORTEST && run.marks.has(Marks::WORD) && !is_line_number(bytes, run) {
+                reader.read(run);
             }
         }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Word,
-    Joint,
-    Quote,
-    Other,
+/// Where the next byte stands that prose lacks.
+fn next_telling(bytes: &[u8], from: usize) -> Option<usize> {
+    let ahead = bytes[from..].iter().position(|&byte| Marks::of(byte).has(Marks::TELLING))?;
+    Some(from + ahead)
 }
 
-const CLASS: [Class; 256] = {
-    let mut table = [Class::Other; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        let b = byte as u8;
-        table[byte] = match b {
-            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Word,
-            b'.' | b'/' | b'-' | b':' | b'@' | b'+' | b'~' | b'#' => Class::Joint,
-            b'"' | b'`' => Class::Quote,
-            _ => Class::Other,
-        };
-        byte += 1;
+/// The run in which the byte at `telling` stands, the first in it that is no lower-case letter. Nothing before `floor`
+/// belongs to it.
+fn run_around(bytes: &[u8], floor: usize, telling: usize) -> Run {
+    let mut run = Run { from: telling, to: telling, marks: Marks::default() };
+    if let [.., b'a'..=b'z', b']'] = bytes[floor..telling]
+        && is_route(bytes, telling - 1, b']')
+    {
+        run.from -= 1;
+        run.marks |= Marks::BRACKET;
     }
-    table
-};
-
-/// What a run of bytes contains, gathered while it is read.
-#[derive(Clone, Copy, Default)]
-struct Marks {
-    slash: bool,
-    joint: bool,
-    digit: bool,
-    upper: bool,
-    underscore: bool,
-}
-
-impl Marks {
-    fn word(&mut self, byte: u8) {
-        self.digit |= byte.is_ascii_digit();
-        self.upper |= byte.is_ascii_uppercase();
-        self.underscore |= byte == b'_';
+    while run.from > floor && bytes[run.from - 1].is_ascii_lowercase() {
+        run.from -= 1;
+        run.marks |= Marks::LOWER;
     }
-
-    fn joint(&mut self, byte: u8) {
-        self.joint = true;
-        self.slash |= byte == b'/';
+    while let Some(&byte) = bytes.get(run.to) {
+        let mark = Marks::of(byte);
+        // Route folders: `app/[id]/page.tsx`.
+        if !mark.has(Marks::RUN) && !is_route(bytes, run.to, byte) {
+            break;
+        }
+        run.marks |= mark;
+        run.to += 1;
     }
-
-    fn is_plain(self) -> bool {
-        !(self.joint || self.digit || self.upper || self.underscore)
-    }
+    run
 }
 
 /// The length of what a backslash begins: in JSON inside text, `\n` and `\u003c` before a word are no part of it, and
@@ -162,11 +143,11 @@ fn escape(bytes: &[u8]) -> usize {
 }
 
 /// Whether a run is a number that a tool put before a line of a file: `  123→text`, with an arrow or a tab.
-fn is_line_number(bytes: &[u8], start: usize, end: usize) -> bool {
-    let rest = &bytes[end..];
-    (rest.starts_with(b"\t") || rest.starts_with("→".as_bytes()))
-        && bytes[start..end].iter().all(u8::is_ascii_digit)
-        && bytes[..start].iter().rev().find(|byte| **byte != b' ').is_none_or(|byte| *byte == b'\n')
+fn is_line_number(bytes: &[u8], run: Run) -> bool {
+    let rest = &bytes[run.to..];
+    run.marks.only(Marks::DIGIT)
+        && (rest.starts_with(b"\t") || rest.starts_with("→".as_bytes()))
+        && bytes[..run.from].iter().rev().find(|byte| **byte != b' ').is_none_or(|byte| *byte == b'\n')
 }
 
 fn is_route(bytes: &[u8], at: usize, byte: u8) -> bool {
@@ -183,7 +164,7 @@ fn quoted(text: &str, at: usize) -> Option<&str> {
     let mark = text.as_bytes()[at];
     let rest = &text.as_bytes()[at + 1..];
     let window = &rest[..rest.len().min(*QUOTED.end() * 4 + 1)];
-    let end = window.iter().position(|&b| b == mark || b == b'\n')?;
+    let end = memchr::memchr2(mark, b'\n', window)?;
     if window[end] == b'\n' {
         return None;
     }
@@ -201,20 +182,41 @@ fn is_telling(inner: &str) -> bool {
     starts && ends && inner.chars().filter(|c| c.is_alphanumeric()).take(3).count() == 3
 }
 
-/// Failures that are written in several words; returns where reading goes on.
-fn phrase<'a>(text: &'a str, start: usize, end: usize, found: &mut impl FnMut(Entity<'a>)) -> usize {
-    if &text[start..end] != "exit" {
-        return end;
+/// Where a failure begins that is written in several words before its number: `exit code 2`. Nothing but plain words
+/// stands in `before`.
+fn exit_before(before: &[u8]) -> Option<usize> {
+    let words = before.strip_suffix(b" code ").or_else(|| before.strip_suffix(b" status "))?;
+    let rest = words.strip_suffix(b"exit")?;
+    (!rest.last().is_some_and(u8::is_ascii_lowercase)).then_some(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(Kind, &str)> {
+        let mut all = Vec::new();
+        scan(text, |entity| all.push((entity.kind, entity.text)));
+        all
     }
-    let rest = &text[end..];
-    let Some(tail) = rest.strip_prefix(" code ").or_else(|| rest.strip_prefix(" status ")) else {
-        return end;
-    };
-    let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
-    if digits == 0 {
-        return end;
+
+    #[test]
+    fn an_exit_status_is_found_behind_what_is_passed_over() {
+        use Kind::{Error, Symbol};
+        assert_eq!(found("it ended: exit status 1."), [(Error, "exit status 1")]);
+        assert_eq!(found(r"\nexit code 2"), [(Error, "exit code 2")]);
+        assert_eq!(found("exit code 12ab_cd"), [(Error, "exit code 12"), (Symbol, "ab_cd")]);
+        assert_eq!(found("exit code 1exit code 2"), [(Error, "exit code 1"), (Error, "exit code 2")]);
+        assert!(found("an inexit code 2, an exit, a code 3, exit code x").is_empty());
     }
-    let end = text.len() - tail.len() + digits;
-    found(Entity { kind: Kind::Error, text: &text[start..end], at: start });
-    end
+
+    #[test]
+    fn a_run_begins_at_its_first_plain_letter() {
+        assert_eq!(
+            found("see snake_case,camelCase"),
+            [(Kind::Symbol, "snake_case"), (Kind::Symbol, "camelCase")]
+        );
+        assert_eq!(found("(pages]/a.rs"), [(Kind::Path, "pages]/a.rs")]);
+        assert_eq!(found("(pages]]/src/a.rs"), [(Kind::Path, "/src/a.rs")]);
+    }
 }

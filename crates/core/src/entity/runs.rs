@@ -1,221 +1,283 @@
 //! Runs of letters, digits and joints, taken apart.
 
-use super::forms::{is_error, is_file_name, is_hash, is_number, is_symbol, is_ticket, is_uuid, is_word};
-use super::{Entity, Kind, LONGEST, Marks};
+use super::forms::{is_error, is_file_name, is_hash, is_number, is_symbol, is_ticket, is_uuid};
+use super::marks::Marks;
+use super::{Entity, Kind, LONGEST, SHORTEST};
 
-/// A run of letters, digits and joints that is more than a plain word.
-pub(super) fn read<'a>(
-    text: &'a str,
-    start: usize,
-    end: usize,
-    marks: Marks,
-    found: &mut impl FnMut(Entity<'a>),
-) {
-    if !marks.joint {
-        return name(text, start, end, found);
+/// A run or a part of one, with exactly the marks that it holds.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) marks: Marks,
+}
+
+impl Run {
+    pub(super) fn len(self) -> usize {
+        self.to - self.from
     }
-    if marks.slash {
-        if let Some(scheme) = text[start..end].find("://") {
-            return address(text, start, start + scheme, end, found);
+
+    fn of(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.from..self.to]
+    }
+
+    /// A part of it. Nothing is read again where that is all of it.
+    fn part(self, bytes: &[u8], from: usize, to: usize) -> Self {
+        if (from, to) == (self.from, self.to) {
+            return self;
         }
-        for (from, to) in pieces(text, start, end, b":") {
-            if text.as_bytes()[from..to].contains(&b'/') {
-                path(text, from, to, found);
+        Self { from, to, marks: Marks::over(&bytes[from..to]) }
+    }
+
+    /// Without what stands at its ends and is one of these.
+    fn trim(self, bytes: &[u8], ends: Marks) -> Self {
+        if !self.marks.has(ends) {
+            return self;
+        }
+        let (mut from, mut to) = (self.from, self.to);
+        while from < to && Marks::of(bytes[from]).has(ends) {
+            from += 1;
+        }
+        while from < to && Marks::of(bytes[to - 1]).has(ends) {
+            to -= 1;
+        }
+        self.part(bytes, from, to)
+    }
+
+    /// The parts between any of `joints`.
+    fn split(self, bytes: &[u8], joints: Marks) -> impl Iterator<Item = Self> {
+        let mut at = self.from;
+        std::iter::from_fn(move || {
+            while at < self.to && Marks::of(bytes[at]).has(joints) {
+                at += 1;
+            }
+            let mut part = Self { from: at, to: at, marks: Marks::default() };
+            while at < self.to && !Marks::of(bytes[at]).has(joints) {
+                part.marks |= Marks::of(bytes[at]);
+                at += 1;
+            }
+            part.to = at;
+            (part.len() > 0).then_some(part)
+        })
+    }
+}
+
+/// Reads the runs of one text.
+pub(super) struct Reader<'a, F> {
+    pub(super) text: &'a str,
+    pub(super) found: F,
+}
+
+impl<'a, F: FnMut(Entity<'a>)> Reader<'a, F> {
+    pub(super) fn give(&mut self, kind: Kind, from: usize, to: usize) {
+        (self.found)(Entity { kind, text: &self.text[from..to], at: from });
+    }
+
+    fn bytes(&self) -> &'a [u8] {
+        self.text.as_bytes()
+    }
+
+    /// A run that is more than a plain word.
+    pub(super) fn read(&mut self, run: Run) {
+        if run.marks.only(Marks::WORD) {
+            return self.name(run);
+        }
+        if !run.marks.has(Marks::SLASH) {
+            return self.joined(run);
+        }
+        if !run.marks.has(Marks::COLON) {
+            return self.path(run);
+        }
+        if let Some(scheme) = run.of(self.bytes()).windows(3).position(|three| three == b"://") {
+            return self.address(run, run.from + scheme);
+        }
+        for part in run.split(self.bytes(), Marks::COLON) {
+            if part.marks.has(Marks::SLASH) {
+                self.path(part);
             } else {
-                joined(text, from, to, found);
+                self.joined(part);
             }
         }
+    }
+
+    /// A URL, from its scheme to the first byte that no path has.
+    fn address(&mut self, run: Run, scheme: usize) {
+        let bytes = self.bytes();
+        let (mut from, mut to) = (scheme, run.to);
+        while from > run.from && bytes[from - 1].is_ascii_alphabetic() {
+            from -= 1;
+        }
+        while to > scheme + 3 && matches!(bytes[to - 1], b'.' | b'/' | b':' | b'-' | b'#') {
+            to -= 1;
+        }
+        if from < scheme && to > scheme + 3 && to - from <= LONGEST {
+            self.give(Kind::Path, from, to);
+        }
+    }
+
+    fn path(&mut self, run: Run) {
+        if !run.marks.has(Marks::LETTER) {
+            return;
+        }
+        let bytes = self.bytes();
+        let (mut from, mut to) = (run.from, run.to);
+        while from < to && matches!(bytes[to - 1], b'.' | b'/' | b'-' | b'+' | b'~' | b'#') {
+            to -= 1;
+        }
+        // `./x` and `//host` are `x` and `host`; `/x`, `~/x` and `../x` say where to start.
+        while from < to && (matches!(bytes[from], b'-' | b'+' | b'#') || starts_nowhere(&bytes[from..to])) {
+            from += 1;
+        }
+        let body = &bytes[from..to];
+        if body.len() < 4 || body.len() > LONGEST {
+            return;
+        }
+        // `/word` is a command or the end of a tag.
+        if !matches!(body[0], b'~' | b'.') && !has_inner_slash(body) {
+            return self.joined(run.part(bytes, from + usize::from(body[0] == b'/'), to));
+        }
+        if body != b"/dev/null" {
+            self.give(Kind::Path, from, to);
+        }
+    }
+
+    /// A run without slashes: flags, ids with hyphens, file names, then names one by one.
+    fn joined(&mut self, mut run: Run) {
+        let bytes = self.bytes();
+        if run.of(bytes).starts_with(b"--")
+            && let Some(to) = flag_end(bytes, run)
+        {
+            return self.give(Kind::Flag, run.from, to);
+        }
+        if !run.marks.has(Marks::SEAM) {
+            return self.coloned(run);
+        }
+        if bytes[run.from] == b'#' {
+            let digits = bytes[run.from + 1..run.to].iter().take_while(|b| b.is_ascii_digit()).count();
+            if (2..=6).contains(&digits) {
+                let to = run.from + 1 + digits;
+                self.give(Kind::Id, run.from, to);
+                run.from = to;
+            }
+        }
+        for part in run.split(bytes, Marks::SEAM) {
+            self.coloned(part);
+        }
+    }
+
+    /// Single colons separate (`file.rs:12`), double ones join (`a::b`).
+    fn coloned(&mut self, run: Run) {
+        let bytes = self.bytes();
+        let run = run.trim(bytes, Marks::DOT | Marks::COLON);
+        if !run.marks.has(NAMING) {
+            return;
+        }
+        if !run.marks.has(Marks::COLON) {
+            return self.hyphened(run);
+        }
+        let is_word = |at: usize| Marks::of(bytes[at]).has(Marks::WORD);
+        let (mut from, mut at) = (run.from, run.from);
+        while at < run.to {
+            if bytes[at] == b':' {
+                let joins = at > from
+                    && at + 2 < run.to
+                    && bytes[at + 1] == b':'
+                    && is_word(at + 2)
+                    && is_word(at - 1);
+                if joins {
+                    at += 2;
+                    continue;
+                }
+                self.hyphened(run.part(bytes, from, at));
+                from = at + 1;
+            }
+            at += 1;
+        }
+        self.hyphened(run.part(bytes, from, run.to));
+    }
+
+    fn hyphened(&mut self, run: Run) {
+        let bytes = self.bytes();
+        let run = run.trim(bytes, Marks::HYPHEN | Marks::DOT);
+        if run.len() < SHORTEST || run.len() > LONGEST {
+            return;
+        }
+        let body = run.of(bytes);
+        let has_hyphen = run.marks.has(Marks::HYPHEN);
+        if has_hyphen && (is_uuid(body) || is_ticket(body, run.marks)) {
+            return self.give(Kind::Id, run.from, run.to);
+        }
+        if is_file_name(body, run.marks) {
+            return self.give(Kind::Path, run.from, run.to);
+        }
+        if !has_hyphen {
+            return self.name(run);
+        }
+        if !run.marks.has(NAMING) {
+            return;
+        }
+        for part in run.split(bytes, Marks::HYPHEN) {
+            // A digit next to a hyphen belongs to a date or a range.
+            if !bytes[part.from].is_ascii_digit() {
+                self.name(part);
+            }
+        }
+    }
+
+    /// One name: letters, digits, underscores, dots and double colons.
+    fn name(&mut self, run: Run) {
+        let bytes = self.bytes();
+        let run = run.trim(bytes, Marks::DOT | Marks::COLON);
+        if run.len() < SHORTEST || run.len() > LONGEST || !run.marks.has(NAMING) {
+            return;
+        }
+        if let Some(kind) = kind_of(run.of(bytes), run.marks) {
+            self.give(kind, run.from, run.to);
+        }
+    }
+}
+
+/// Without any of these a word is plain.
+const NAMING: Marks = Marks::TELLING;
+
+fn kind_of(body: &[u8], marks: Marks) -> Option<Kind> {
+    if marks.has(Marks::DIGIT) {
+        if is_number(body, marks) {
+            return Some(Kind::Number);
+        }
+        if is_hash(body, marks) {
+            return Some(Kind::Id);
+        }
+    }
+    if body.len() < 4 {
+        None
+    } else if is_error(body, marks) {
+        Some(Kind::Error)
     } else {
-        joined(text, start, end, found);
+        is_symbol(body, marks).then_some(Kind::Symbol)
     }
-}
-
-/// The parts of `start..end` between any of `marks`.
-fn pieces<'t>(
-    text: &'t str,
-    start: usize,
-    end: usize,
-    marks: &'t [u8],
-) -> impl Iterator<Item = (usize, usize)> + 't {
-    let bytes = &text.as_bytes()[..end];
-    let mut at = start;
-    std::iter::from_fn(move || {
-        while at < end && marks.contains(&bytes[at]) {
-            at += 1;
-        }
-        let from = at;
-        while at < end && !marks.contains(&bytes[at]) {
-            at += 1;
-        }
-        (from < at).then_some((from, at))
-    })
-}
-
-/// A URL, from its scheme to the first byte that no path has.
-fn address<'a>(text: &'a str, start: usize, scheme: usize, end: usize, found: &mut impl FnMut(Entity<'a>)) {
-    let bytes = text.as_bytes();
-    let mut from = scheme;
-    while from > start && bytes[from - 1].is_ascii_alphabetic() {
-        from -= 1;
-    }
-    let mut to = end;
-    while to > scheme + 3 && matches!(bytes[to - 1], b'.' | b'/' | b':' | b'-' | b'#') {
-        to -= 1;
-    }
-    if from < scheme && to > scheme + 3 && to - from <= LONGEST {
-        found(Entity { kind: Kind::Path, text: &text[from..to], at: from });
-    }
-}
-
-fn path<'a>(text: &'a str, start: usize, end: usize, found: &mut impl FnMut(Entity<'a>)) {
-    let bytes = text.as_bytes();
-    let (mut from, mut to) = (start, end);
-    while from < to && matches!(bytes[to - 1], b'.' | b'/' | b'-' | b'+' | b'~' | b'#') {
-        to -= 1;
-    }
-    // `./x` and `//host` are `x` and `host`; `/x`, `~/x` and `../x` say where to start.
-    while from < to && (matches!(bytes[from], b'-' | b'+' | b'#') || starts_nowhere(&bytes[from..to])) {
-        from += 1;
-    }
-    let body = &text[from..to];
-    let slashes = body.trim_start_matches(['/', '~', '.']).bytes().filter(|&b| b == b'/').count();
-    if body.len() < 4 || body.len() > LONGEST || !body.bytes().any(|b| b.is_ascii_alphabetic()) {
-        return;
-    }
-    // `/word` is a command or the end of a tag.
-    if slashes == 0 && !body.starts_with(['~', '.']) {
-        return joined(text, from + usize::from(body.starts_with('/')), to, found);
-    }
-    if body == "/dev/null" {
-        return;
-    }
-    found(Entity { kind: Kind::Path, text: body, at: from });
 }
 
 fn starts_nowhere(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"./") || bytes.starts_with(b"//") || (bytes.starts_with(b"/") && bytes.len() == 1)
+    bytes.starts_with(b"./") || bytes.starts_with(b"//") || bytes == b"/"
 }
 
-/// A run without slashes: flags, ids with hyphens, file names, then names one by one.
-fn joined<'a>(text: &'a str, mut start: usize, end: usize, found: &mut impl FnMut(Entity<'a>)) {
-    let bytes = text.as_bytes();
-    if bytes[start..end].starts_with(b"--")
-        && let Some(to) = flag_end(bytes, start, end)
-    {
-        found(Entity { kind: Kind::Flag, text: &text[start..to], at: start });
-        return;
-    }
-    if bytes[start..end].starts_with(b"#") {
-        let digits = bytes[start + 1..end].iter().take_while(|b| b.is_ascii_digit()).count();
-        if (2..=6).contains(&digits) {
-            let to = start + 1 + digits;
-            found(Entity { kind: Kind::Id, text: &text[start..to], at: start });
-            start = to;
-        }
-    }
-    for (from, to) in pieces(text, start, end, b"@+~#") {
-        coloned(text, from, to, found);
-    }
+/// Whether a slash stands behind what a path may begin with.
+fn has_inner_slash(body: &[u8]) -> bool {
+    body.iter().skip_while(|b| matches!(b, b'/' | b'~' | b'.')).any(|&b| b == b'/')
 }
 
-/// Single colons separate (`file.rs:12`), double ones join (`a::b`).
-fn coloned<'a>(text: &'a str, start: usize, end: usize, found: &mut impl FnMut(Entity<'a>)) {
-    let bytes = text.as_bytes();
-    let mut from = start;
-    let mut at = start;
-    while at < end {
-        if bytes[at] == b':' {
-            if at > from
-                && at + 2 < end
-                && bytes[at + 1] == b':'
-                && is_word(bytes[at + 2])
-                && is_word(bytes[at - 1])
-            {
-                at += 2;
-                continue;
-            }
-            hyphened(text, from, at, found);
-            from = at + 1;
-        }
-        at += 1;
-    }
-    hyphened(text, from, end, found);
-}
-
-fn hyphened<'a>(text: &'a str, start: usize, end: usize, found: &mut impl FnMut(Entity<'a>)) {
-    let bytes = text.as_bytes();
-    let (mut from, mut to) = (start, end);
-    while from < to && matches!(bytes[from], b'-' | b'.') {
-        from += 1;
-    }
-    while from < to && matches!(bytes[to - 1], b'-' | b'.') {
-        to -= 1;
-    }
-    let body = &bytes[from..to];
-    if body.is_empty() || body.len() > LONGEST {
-        return;
-    }
-    let has_hyphen = body.contains(&b'-');
-    if has_hyphen && (is_uuid(body) || is_ticket(body)) {
-        found(Entity { kind: Kind::Id, text: &text[from..to], at: from });
-        return;
-    }
-    if is_file_name(body) {
-        found(Entity { kind: Kind::Path, text: &text[from..to], at: from });
-        return;
-    }
-    if !has_hyphen {
-        return name(text, from, to, found);
-    }
-    for (a, b) in pieces(text, from, to, b"-") {
-        // A digit next to a hyphen belongs to a date or a range.
-        if !text.as_bytes()[a].is_ascii_digit() {
-            name(text, a, b, found);
-        }
-    }
-}
-
-/// One name: letters, digits, underscores, dots and double colons.
-fn name<'a>(text: &'a str, start: usize, end: usize, found: &mut impl FnMut(Entity<'a>)) {
-    let bytes = text.as_bytes();
-    let (mut from, mut to) = (start, end);
-    while from < to && matches!(bytes[from], b'.' | b':') {
-        from += 1;
-    }
-    while from < to && matches!(bytes[to - 1], b'.' | b':') {
-        to -= 1;
-    }
-    let body = &bytes[from..to];
-    if body.len() < 3 || body.len() > LONGEST {
-        return;
-    }
-    let kind = if is_number(body) {
-        Kind::Number
-    } else if is_hash(body) {
-        Kind::Id
-    } else if body.len() < 4 {
-        return;
-    } else if is_error(body) {
-        Kind::Error
-    } else if is_symbol(body) {
-        Kind::Symbol
-    } else {
-        return;
-    };
-    found(Entity { kind, text: &text[from..to], at: from });
-}
-
-fn flag_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
-    let first = *bytes.get(start + 2)?;
+fn flag_end(bytes: &[u8], run: Run) -> Option<usize> {
+    let first = *bytes.get(run.from + 2)?;
     if !first.is_ascii_lowercase() {
         return None;
     }
-    let mut to = start + 3;
-    while to < end && (bytes[to].is_ascii_alphanumeric() || matches!(bytes[to], b'-' | b'_')) {
+    let mut to = run.from + 3;
+    while to < run.to && Marks::of(bytes[to]).has(Marks::WORD | Marks::HYPHEN) {
         to += 1;
     }
     while bytes[to - 1] == b'-' {
         to -= 1;
     }
-    (to >= start + 4).then_some(to)
+    (to >= run.from + 4).then_some(to)
 }

@@ -182,7 +182,8 @@ fn of_json(call: &ToolCall, input: &Value) -> Action {
 
 /// A tool's name without case, separators and the prefix of an MCP server.
 fn bare(name: &str) -> String {
-    let name = name.rsplit("__").next().unwrap_or(name);
+    let server = name.as_bytes().windows(2).rposition(|two| two == b"__");
+    let name = server.map_or(name, |at| &name[at + 2..]);
     let name = name.rsplit('.').next().unwrap_or(name);
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

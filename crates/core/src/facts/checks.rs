@@ -30,8 +30,8 @@ pub struct ErrorFact {
     pub seen: u64,
 }
 
-/// What test runners are called by.
-const RUNNERS: [&str; 28] = [
+/// What test runners are called by, those whose name holds [`SHARED`] and the others.
+const TESTERS: [&str; 24] = [
     "cargo test",
     "cargo nextest",
     "go test",
@@ -46,26 +46,27 @@ const RUNNERS: [&str; 28] = [
     "bun test",
     "jest",
     "vitest",
-    "mocha",
     "playwright test",
     "make test",
-    "make check",
     "mvn test",
     "gradle test",
     "gradlew test",
     "ctest",
     "dotnet test",
-    "rspec",
-    "phpunit",
     "mix test",
     "deno test",
     "swift test",
 ];
+const OTHERS: [&str; 4] = ["mocha", "make check", "rspec", "phpunit"];
+/// Most commands hold no such letters and are done with.
+const SHARED: &str = "est";
 
 /// Whether a command line runs tests.
 pub(super) fn runs_tests(command: &str) -> bool {
-    RUNNERS.iter().any(|runner| command.contains(runner))
-        || (command.contains("test") && (command.contains("mise run") || command.contains("just ")))
+    let holds = |name: &&str| command.contains(*name);
+    let by_name = command.contains(SHARED)
+        && (TESTERS.iter().any(holds) || (holds(&"test") && (holds(&"mise run") || holds(&"just "))));
+    by_name || OTHERS.iter().any(holds)
 }
 
 /// How much of an output is looked at, from each end: runners sum up at the end.
@@ -187,6 +188,17 @@ fn says_error(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_runner_is_known_by_its_name() {
+        for name in TESTERS {
+            assert!(name.contains(SHARED), "{name}");
+        }
+        for name in TESTERS.iter().chain(&OTHERS) {
+            assert!(runs_tests(&format!("cd x && {name} --all")), "{name}");
+        }
+        assert!(runs_tests("just test") && !runs_tests("just a west wind") && !runs_tests("ls"));
+    }
 
     #[test]
     fn failing_tests_are_named_for_several_runners() {

@@ -184,12 +184,16 @@ const SHORTEST: usize = 2;
 /// assert_eq!(kinds[1], (DirectiveKind::Prohibition, "不要改测试。".to_owned()));
 /// ```
 pub fn directives(message: &Message) -> Vec<Directive> {
-    let words = message.user_words();
+    of_words(&message.id, &message.user_words())
+}
+
+/// The binding sentences among a user's words.
+pub(super) fn of_words(message: &MessageId, words: &str) -> Vec<Directive> {
     let mut found: Vec<Directive> = Vec::new();
-    for sentence in sentences(&words) {
+    for sentence in sentences(words) {
         let Some(kind) = kind_of(sentence) else { continue };
         if !found.iter().any(|known| known.sentence == sentence) {
-            found.push(Directive { message: message.id.clone(), kind, sentence: sentence.to_owned() });
+            found.push(Directive { message: message.clone(), kind, sentence: sentence.to_owned() });
         }
     }
     found
@@ -246,21 +250,42 @@ fn kind_of(sentence: &str) -> Option<DirectiveKind> {
         return None;
     }
     let lower = sentence.to_lowercase().replace('’', "'");
-    CUES.iter()
-        .find(|cues| {
-            cues.parts.iter().any(|part| lower.contains(part))
-                || cues.words.iter().any(|word| has_word(&lower, word))
-        })
-        .map(|cues| cues.kind)
+    let by_part = if lower.is_ascii() {
+        None
+    } else {
+        CUES.iter().position(|cues| cues.parts.iter().any(|part| lower.contains(part)))
+    };
+    let first = first_by_word(&lower, by_part.unwrap_or(CUES.len()));
+    CUES.get(first).map(|cues| cues.kind)
 }
 
-fn has_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        let inside = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        let before = text[..at].chars().next_back();
-        let after = text[at + word.len()..].chars().next();
-        !before.is_some_and(inside) && !after.is_some_and(inside)
-    })
+/// The first of the `known` first cues that has a whole word in the text, else `known`: every place where a word begins
+/// is looked at once.
+fn first_by_word(text: &str, known: usize) -> usize {
+    let mut first = known;
+    let mut inside = false;
+    for (at, c) in text.char_indices() {
+        let begins = !inside && c.is_ascii_lowercase();
+        inside = is_inside(c);
+        if begins {
+            let rest = &text[at..];
+            first = CUES[..first]
+                .iter()
+                .position(|cues| cues.words.iter().any(|word| starts_with_word(rest, word)))
+                .unwrap_or(first);
+        }
+    }
+    first
+}
+
+fn starts_with_word(text: &str, word: &str) -> bool {
+    text.as_bytes().first() == word.as_bytes().first()
+        && text.strip_prefix(word).is_some_and(|rest| !rest.chars().next().is_some_and(is_inside))
+}
+
+/// Whether a character continues a word.
+fn is_inside(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '-'
 }
 
 /// Lines of logs, code and stack traces that a person pasted.

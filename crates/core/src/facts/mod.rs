@@ -126,7 +126,7 @@ impl Facts {
         if text.trim().is_empty() {
             return;
         }
-        self.directives.extend(directives(message));
+        self.directives.extend(directive::of_words(&message.id, &text));
         self.turns.push(TurnFact {
             id: message.id.clone(),
             asked: one_line(&text, 200),
@@ -248,8 +248,8 @@ impl Facts {
 
     fn result(&mut self, message: &Message, result: &ToolResult) {
         let Some((action, _)) = self.open.remove(&result.call) else { return };
-        let outcome = Outcome::of(result);
         let text = result.content.to_text();
+        let outcome = Outcome::of_text(result, &text);
         // A person who declined a call may have said why: these are their words, not an error of the tool.
         if outcome.failed
             && text.starts_with(DECLINED)

@@ -1,6 +1,7 @@
 //! How a tool call ended.
 
 use crate::ToolResult;
+use memchr::memmem;
 
 /// How a tool call ended, as far as its result tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,16 +12,18 @@ pub struct Outcome {
     pub exit: Option<i32>,
 }
 
-/// The marks that clients put before an exit status.
-const MARKS: [&str; 7] = [
-    "Exit code: ",
-    "Exit code ",
-    "exit code: ",
-    "exit code ",
-    "exited with code ",
-    "exit status ",
-    "\"exit_code\":",
+/// The marks that clients put before an exit status: what stands before and behind [`CORE`] in them.
+const MARKS: [(&str, &str); 7] = [
+    ("E", " code: "),
+    ("E", " code "),
+    ("e", " code: "),
+    ("e", " code "),
+    ("e", "ed with code "),
+    ("e", " status "),
+    ("\"e", "_code\":"),
 ];
+/// The letters that all marks share: few results hold them, so the rest is seldom compared.
+const CORE: &str = "xit";
 
 impl Outcome {
     /// Reads a result.
@@ -33,8 +36,12 @@ impl Outcome {
     /// assert_eq!(Outcome::of(&result), Outcome { failed: true, exit: Some(101) });
     /// ```
     pub fn of(result: &ToolResult) -> Self {
-        let text = result.content.to_text();
-        let exit = exit_status(&text);
+        Self::of_text(result, &result.content.to_text())
+    }
+
+    /// Reads a result whose text is at hand.
+    pub(super) fn of_text(result: &ToolResult, text: &str) -> Self {
+        let exit = exit_status(text);
         let failed = result.is_error.unwrap_or(false) || exit.is_some_and(|code| code != 0);
         Self { failed, exit }
     }
@@ -49,10 +56,15 @@ fn exit_status(text: &str) -> Option<i32> {
     find_status(head, &MARKS).or_else(|| find_status(tail, &MARKS[6..]))
 }
 
-fn find_status(text: &str, marks: &[&str]) -> Option<i32> {
-    marks.iter().find_map(|mark| {
-        let at = text.find(mark)? + mark.len();
-        let rest = text[at..].trim_start();
+/// The number behind the first place of a mark, for the first of the marks that has one.
+fn find_status(text: &str, marks: &[(&str, &str)]) -> Option<i32> {
+    let cores: Vec<usize> = memmem::find_iter(text.as_bytes(), CORE).collect();
+    marks.iter().find_map(|(before, after)| {
+        let rest = cores.iter().find_map(|&at| {
+            let (start, end) = text.split_at(at);
+            start.ends_with(before).then(|| end[CORE.len()..].strip_prefix(after))?
+        })?;
+        let rest = rest.trim_start();
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
         rest[..end].parse().ok()
     })

@@ -245,6 +245,11 @@ impl Pipeline {
         pass
     }
 
+    /// Forgets what lies behind the newest checkpoint: it is in the ledger. See [`View::rebase`].
+    pub fn rebase(&mut self) {
+        self.view.rebase();
+    }
+
     /// Goes on with another model: everything is counted anew.
     pub fn set_model(&mut self, model: &str, window: u64) {
         let known = Settings::for_model(model);

@@ -53,11 +53,29 @@ fn edits_change_the_view_and_undo_brings_it_back() {
 }
 
 #[test]
-fn a_checkpoint_can_be_undone_and_later_words_stay() {
+fn a_view_can_forget_what_lies_behind_its_newest_checkpoint() {
     let mut view = view(&["a", "b"]);
     let kept = view.entries()[1].clone();
-    let checkpoint = Checkpoint {
-        id: "k".into(),
+    view.replace(&checkpoint("k", &kept), vec![kept]);
+    view.push(said("c"));
+    view.edit(edit("e", Op::Remove { messages: vec!["c".into()] }), Origin::default());
+    view.rebase();
+    assert_eq!(shown(&view), ["b"]);
+    assert_eq!(view.base_checkpoint(), Some(&"k".into()));
+    // What is newer can still be undone; what is older needs the ledger.
+    view.edit(edit("undo", Op::Undo { edit: "e".into() }), Origin::default());
+    assert_eq!(shown(&view), ["b", "c"]);
+    assert!(!view.is_stale());
+    view.edit(edit("back", Op::Undo { edit: "k".into() }), Origin::default());
+    assert!(view.is_stale());
+    // Behind an undo nothing is forgotten.
+    view.rebase();
+    assert!(view.is_stale());
+}
+
+fn checkpoint(id: &str, kept: &Entry) -> Checkpoint {
+    Checkpoint {
+        id: id.into(),
         at: None,
         strategy: "notes".into(),
         trigger: String::new(),
@@ -66,7 +84,14 @@ fn a_checkpoint_can_be_undone_and_later_words_stay() {
         check: None,
         preserved: None,
         items: vec![kept.to_item()],
-    };
+    }
+}
+
+#[test]
+fn a_checkpoint_can_be_undone_and_later_words_stay() {
+    let mut view = view(&["a", "b"]);
+    let kept = view.entries()[1].clone();
+    let checkpoint = checkpoint("k", &kept);
     view.replace(&checkpoint, vec![kept]);
     view.push(said("c"));
     assert_eq!(shown(&view), ["b", "c"]);
