@@ -1,7 +1,11 @@
+use crate::output;
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
+use throughline_core::profile::Profile;
+use throughline_engine::config::{Config, Loaded, ScribeSettings, Sources};
 use throughline_ledger::Home;
+use throughline_model::{Model, process_environment};
 
 /// What every command needs: the one place where the environment and the clock are read.
 pub(crate) struct Context {
@@ -24,6 +28,45 @@ impl Context {
 
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::now()
+    }
+
+    /// The configuration for the current folder. What has no effect is told on standard error.
+    pub(crate) fn config(&self) -> anyhow::Result<Loaded> {
+        let cwd = std::env::current_dir().context("cannot tell the current folder")?;
+        let loaded = Config::load(&Sources::new(self.home.root(), &cwd, &process_environment))?;
+        for warning in &loaded.warnings {
+            anstream::eprintln!("{}: {warning}", output::yellow("config"));
+        }
+        Ok(loaded)
+    }
+
+    /// A profile: the one named, of the built-in ones or the configuration's, else the one in force.
+    pub(crate) fn profile(&self, name: Option<&str>) -> anyhow::Result<Profile> {
+        let config = self.config()?.config;
+        let Some(name) = name else { return Ok(config.profile) };
+        // Wrong usage, and told as such.
+        config.profile_named(name).or_else(|error| {
+            clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{error}\n")).exit()
+        })
+    }
+
+    /// The model that writes, by the configuration or the usual variables.
+    pub(crate) fn scribe_model(&self) -> anyhow::Result<Box<dyn Model>> {
+        let config = self.config()?.config;
+        let settings = match &config.scribe {
+            ScribeSettings::Own(settings) => settings,
+            ScribeSettings::Offline | ScribeSettings::Model => &config.model,
+        };
+        settings.connect(&process_environment)?.context(
+            "no model is set up: set ANTHROPIC_API_KEY and ANTHROPIC_MODEL (or OPENAI_…, OLLAMA_…), or [model] in \
+             config.toml; `--scribe offline` needs none",
+        )
+    }
+
+    /// Waits for what a model or a hook takes.
+    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> anyhow::Result<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(runtime.context("cannot start the runtime")?.block_on(future))
     }
 
     /// A ledger, by session id, by a unique beginning of it, or by its path.

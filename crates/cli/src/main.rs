@@ -42,6 +42,8 @@ enum Command {
     Prepare(Box<commands::prepare::Prepare>),
     /// Run recorded sessions through the pipeline: tokens, cost, edits, what was kept.
     Replay(commands::replay::Replay),
+    /// Show the configuration: every key, its value, and who set it.
+    Config(commands::config::ConfigCommand),
     /// Count the tokens of a request, a transcript or a text.
     Tokens(commands::tokens::Tokens),
 }
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Some(Command::Compact(command)) => command.run(&context),
         Some(Command::Prepare(command)) => command.run(&context),
         Some(Command::Replay(command)) => command.run(&context),
+        Some(Command::Config(command)) => command.run(&context),
         Some(Command::Tokens(command)) => command.run(&context),
     });
     match result {

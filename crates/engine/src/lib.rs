@@ -1,5 +1,7 @@
-//! Sessions at work: requests prepared, sessions compacted, recorded sessions replayed.
+//! Sessions at work: held, prepared, compacted, replayed.
 //!
+//! - [`session`]: a session for an agent, with a model: open → prepare → record → after the turn.
+//! - [`config`], [`hooks`]: what the user sets, and runs.
 //! - [`Preparer`]: a provider's request in, the managed request out, for the three wires.
 //! - [`compact`]: one compaction of a conversation.
 //! - [`Recall`]: what was cut, read again.
@@ -15,9 +17,16 @@ mod prepare;
 mod recall;
 pub mod replay;
 pub mod session;
+mod summary;
+pub mod telemetry;
 mod written;
 
-pub use compact::{Order, compact};
+pub use compact::{CompactError, Order, WrittenDraft, compact, compact_by_model};
 pub use folder::{LedgerJournal, RequestFolder};
 pub use prepare::{Options, PrepareError, Prepared, Preparer, Restored};
 pub use recall::Recall;
+
+/// The example of the guide compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sessions.md")]
+struct SessionsPage;

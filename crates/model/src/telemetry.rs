@@ -22,7 +22,9 @@ pub(crate) fn span(provider: &str, model: &str, url: Option<&Url>) -> Span {
         "gen_ai.usage.output_tokens" = Empty,
         "gen_ai.usage.cache_read.input_tokens" = Empty,
         "gen_ai.usage.cache_creation.input_tokens" = Empty,
+        "throughline.attempts" = Empty,
         "error.type" = Empty,
+        "otel.status_code" = Empty,
     )
 }
 
@@ -49,9 +51,11 @@ pub(crate) fn record(span: &Span, result: &Result<Answer, ModelError>) {
             span.record("gen_ai.usage.output_tokens", usage.output);
             span.record("gen_ai.usage.cache_read.input_tokens", usage.cache_read);
             span.record("gen_ai.usage.cache_creation.input_tokens", usage.cache_write);
+            span.record("throughline.attempts", answer.attempts);
         }
         Err(error) => {
             span.record("error.type", error.kind().name());
+            span.record("otel.status_code", "ERROR");
         }
     }
 }

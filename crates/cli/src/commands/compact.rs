@@ -11,13 +11,13 @@ use throughline_core::compaction::{Draft, Scaffold};
 use throughline_core::profile::Strategy;
 use throughline_core::stages::OwnTools;
 use throughline_core::{EditId, Message, Record, Wire, invariants};
-use throughline_engine::{Order, compact};
+use throughline_engine::{Order, compact, compact_by_model};
 use throughline_ledger::{SyncPolicy, Writer};
 use throughline_wire::encode_messages;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline compact 7c1f3a52 --strategy notes --budget 10000\n  throughline compact rollout.jsonl --strategy handoff --json | jq .messages\n  throughline compact 7c1f3a52 --instructions \"focus on the failing tests\" --apply"
+    after_help = "Examples:\n  throughline compact 7c1f3a52 --strategy notes --budget 10000\n  throughline compact rollout.jsonl --strategy handoff --json | jq .messages\n  throughline compact 7c1f3a52 --instructions \"focus on the failing tests\" --apply\n  ANTHROPIC_API_KEY=… ANTHROPIC_MODEL=claude-haiku-4-5 throughline compact 7c1f3a52 --scribe model"
 )]
 pub(crate) struct Compact {
     /// A session (id, or a unique beginning of it), a ledger, a transcript of Claude Code or Codex, or a provider request.
@@ -69,16 +69,29 @@ impl From<StrategyArg> for Strategy {
 enum ScribeArg {
     /// From facts, without a model.
     Offline,
-    /// By a model.
+    /// By the model of the configuration (`[scribe]`, else `[model]`, else the usual variables).
     Model,
+}
+
+/// Who wrote the text.
+#[derive(serde::Serialize)]
+struct By {
+    /// The model; none for the offline scribe.
+    model: Option<String>,
+    dollars: f64,
+}
+
+impl std::fmt::Display for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.model {
+            Some(model) => write!(f, "by {model}, ${:.4}", self.dollars),
+            None => f.write_str("offline scribe"),
+        }
+    }
 }
 
 impl Compact {
     pub(crate) fn run(self, context: &Context) -> anyhow::Result<ExitCode> {
-        match self.scribe {
-            ScribeArg::Offline => {}
-            ScribeArg::Model => bail!("no model provider can be set up yet; use `--scribe offline`"),
-        }
         let given = given(context, &self.session)?;
         let model = self.model.clone().unwrap_or_else(|| given.model.clone());
         let order = Order {
@@ -91,8 +104,7 @@ impl Compact {
             tools: OwnTools::default(),
             now: Some(context.now()),
         };
-        let draft = compact(&given.said, given.view.entries(), &order)
-            .with_context(|| format!("{} was not compacted", self.session))?;
+        let (draft, by) = self.draft(context, &given, &order)?;
         if self.apply {
             self.write(context, &given, &draft)?;
         }
@@ -104,7 +116,7 @@ impl Compact {
                 "messages": encode_messages(wire, &messages),
                 "wire": wire,
                 "strategy": draft.strategy,
-                "scribe": "offline",
+                "scribe": by,
                 "model": model,
                 "budget": self.budget,
                 "tokens_before": draft.tokens_before,
@@ -121,17 +133,36 @@ impl Compact {
             transcript.message(message)?;
         }
         drop(transcript);
-        self.tell(&draft);
+        self.tell(&draft, &by);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn tell(&self, draft: &Draft) {
+    /// The compaction, and who wrote its text.
+    fn draft(&self, context: &Context, given: &Given, order: &Order<'_>) -> anyhow::Result<(Draft, By)> {
+        let failed = || format!("{} was not compacted", self.session);
+        match self.scribe {
+            ScribeArg::Offline => {
+                let draft = compact(&given.said, given.view.entries(), order).with_context(failed)?;
+                Ok((draft, By { model: None, dollars: 0.0 }))
+            }
+            ScribeArg::Model => {
+                let model = context.scribe_model()?;
+                let written = context
+                    .block_on(compact_by_model(&given.said, given.view.entries(), order, &*model))?
+                    .with_context(failed)?;
+                let dollars = written.receipts.iter().map(|receipt| receipt.dollars).sum();
+                Ok((written.draft, By { model: Some(model.id().to_owned()), dollars }))
+            }
+        }
+    }
+
+    fn tell(&self, draft: &Draft, by: &By) {
         outln!();
         outln!(
             "{} → {} tokens  {}",
             output::number(draft.tokens_before),
             bold(output::number(draft.tokens_after)),
-            dim(format!("({}, offline scribe)", draft.strategy.name()))
+            dim(format!("({}, {by})", draft.strategy.name()))
         );
         let Some(verdict) = &draft.verdict else { return };
         let score = format!("{:.0}%", verdict.score * 100.0);

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod compact;
+pub(crate) mod config;
 mod given;
 pub(crate) mod prepare;
 pub(crate) mod replay;
@@ -10,13 +11,6 @@ pub(crate) mod tokens;
 
 use clap::ValueEnum;
 use throughline_core::Wire;
-use throughline_core::profile::Profile;
-
-/// A profile, by its name.
-pub(crate) fn profile(name: &str) -> Result<Profile, String> {
-    Profile::named(name)
-        .ok_or_else(|| format!("there is no such profile; take one of {}", Profile::NAMES.join(", ")))
-}
 
 /// A provider format.
 #[derive(Clone, Copy, ValueEnum)]

@@ -21,9 +21,9 @@ pub(crate) struct Prepare {
     /// The provider format [default: told from the request].
     #[arg(long, value_enum)]
     wire: Option<super::WireArg>,
-    /// The rules: throughline, claude, codex or off.
-    #[arg(long, default_value = "throughline", value_parser = super::profile)]
-    profile: Profile,
+    /// The rules: throughline, claude, codex, off, or one of the configuration's [default: the one in force].
+    #[arg(long)]
+    profile: Option<String>,
     /// The context window in tokens [default: the model's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..))]
     window: Option<u64>,
@@ -54,6 +54,7 @@ enum ToolArg {
 
 impl Prepare {
     pub(crate) fn run(self, context: &Context) -> anyhow::Result<ExitCode> {
+        let profile = context.profile(self.profile.as_deref())?;
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).context("cannot read the request from standard input")?;
         let wire = match self.wire {
@@ -69,12 +70,8 @@ impl Prepare {
             snip: self.tools.contains(&ToolArg::Snip),
             recall: self.tools.contains(&ToolArg::Recall),
         };
-        let options = Options {
-            profile: self.profile.clone(),
-            window: self.window,
-            tools,
-            cache_edits: self.cache_edits,
-        };
+        let options =
+            Options { profile: profile.clone(), window: self.window, tools, cache_edits: self.cache_edits };
         let moment = Moment { now: Some(self.now.unwrap_or_else(|| context.now())), ..Moment::default() };
         let mut preparer = Preparer::new(wire, options);
         let mut folder = match &self.session {
@@ -92,13 +89,13 @@ impl Prepare {
             anstream::eprintln!("{} repaired: {}", yellow("note:"), repair.violation);
         }
         if let Some(path) = &self.report {
-            let report = serde_json::to_vec_pretty(&self.report(wire, &prepared))?;
+            let report = serde_json::to_vec_pretty(&report(wire, &profile, &prepared))?;
             std::fs::write(path, report).with_context(|| format!("cannot write {}", path.display()))?;
         }
         if context.json {
             // The request as a value beside the report: for scripts that want both from one stream.
             let request: serde_json::Value = serde_json::from_slice(&prepared.bytes)?;
-            output::json(&json!({ "request": request, "report": self.report(wire, &prepared) }))?;
+            output::json(&json!({ "request": request, "report": report(wire, &profile, &prepared) }))?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut out = std::io::stdout().lock();
@@ -106,20 +103,20 @@ impl Prepare {
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
+}
 
-    fn report(&self, wire: Wire, prepared: &Prepared) -> serde_json::Value {
-        let pass = &prepared.pass;
-        let notices: Vec<String> = pass.notices.iter().map(ToString::to_string).collect();
-        json!({
-            "wire": wire,
-            "profile": self.profile.name,
-            "threshold": prepared.threshold,
-            "tokens_before": pass.tokens_before,
-            "tokens_after": pass.tokens_after,
-            "changed": pass.changed(),
-            "changes": pass.changes,
-            "notices": notices,
-            "repairs": prepared.repairs,
-        })
-    }
+fn report(wire: Wire, profile: &Profile, prepared: &Prepared) -> serde_json::Value {
+    let pass = &prepared.pass;
+    let notices: Vec<String> = pass.notices.iter().map(ToString::to_string).collect();
+    json!({
+        "wire": wire,
+        "profile": profile.name,
+        "threshold": prepared.threshold,
+        "tokens_before": pass.tokens_before,
+        "tokens_after": pass.tokens_after,
+        "changed": pass.changed(),
+        "changes": pass.changes,
+        "notices": notices,
+        "repairs": prepared.repairs,
+    })
 }

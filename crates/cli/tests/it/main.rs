@@ -4,6 +4,7 @@
 
 mod common;
 mod manners;
+mod model;
 mod pipeline;
 mod sessions;
 mod start;

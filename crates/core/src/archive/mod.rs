@@ -30,8 +30,8 @@ use names::{Names, Sighting};
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// How many places are remembered: a session of some five million tokens has fewer.
-pub const MOST_MARKS: usize = 1 << 20;
+/// How many places are remembered: a session of some million tokens has fewer.
+pub const MOST_MARKS: usize = 1 << 18;
 /// Bytes between two strings that are kept, in what was written and in what a tool gave.
 const WRITTEN_GAP: usize = 36;
 const GIVEN_GAP: usize = 14;

@@ -3,7 +3,9 @@
 //! A task gets what it needs when it begins and touches neither the ledger nor the view: what it wrote is taken up by the
 //! session at the next request, if it still fits.
 
-use super::{Frame, Session, SessionError, summary};
+use super::{Frame, Session, SessionError};
+use crate::summary;
+use crate::telemetry::span::{self, Work};
 use std::sync::Arc;
 use std::time::Duration;
 use throughline_core::compaction::Notes;
@@ -15,6 +17,7 @@ use throughline_core::{Entry, Message, Role, prompt};
 use throughline_memory::notes::Updated;
 use throughline_model::{CancelToken, Caps, Fork, Model, NoTools, Permit, Prefix, Receipt, Tail};
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 const SPAN: &str = include_str!("../../../../prompts/span.md");
 
@@ -207,10 +210,13 @@ impl Session {
         let strategy = limits.strategies.iter().copied().find(|one| *one != Strategy::Notes);
         let ask = summary::ask(strategy.unwrap_or(Strategy::Handoff), limits.prose_tokens(), None);
         let Some(job) = self.job("summary", Asked { model, prefix, since, ask }) else { return };
-        self.background.summary = Some(tokio::spawn(async move {
+        let span = span::background(&self.id, Work::Summary);
+        let work = async move {
             let (text, receipt) = job.run().await;
+            span::written(&tracing::Span::current(), text.is_some());
             WrittenSummary { notes: text.map(|text| Notes { text, covers }), receipt }
-        }));
+        };
+        self.background.summary = Some(tokio::spawn(work.instrument(span)));
     }
 
     /// Begins summaries of spans that will be folded.
@@ -236,14 +242,17 @@ impl Session {
         if jobs.is_empty() {
             return;
         }
-        self.background.spans = Some(tokio::spawn(async move {
+        let span = span::background(&self.id, Work::Spans);
+        let work = async move {
             let mut written = Vec::with_capacity(jobs.len());
             for (span, job) in jobs {
                 let (summary, receipt) = job.run().await;
                 written.push(WrittenSpan { span, summary: summary.unwrap_or_default(), receipt });
             }
+            span::written(&tracing::Span::current(), written.iter().any(|one| !one.summary.is_empty()));
             written
-        }));
+        };
+        self.background.spans = Some(tokio::spawn(work.instrument(span)));
     }
 
     /// A request in the background, unless the governor is against it.

@@ -5,44 +5,49 @@
 //!    long, without its oldest rounds (P5d).
 //! 3. The offline scribe, which never fails for want of anything but room.
 
-use super::{Scribe, Session, SessionError, summary};
+use super::{Scribe, Session, SessionError};
+use crate::summary::{self, Subject, SummaryWriter};
+use crate::telemetry::span::{self, Writer};
 use serde_json::json;
 use std::sync::Arc;
-use throughline_core::compaction::{self, Declined, Notes, Plan};
+use throughline_core::compaction::{Declined, Notes, Plan};
 use throughline_core::pipeline::{Notice, Preparation};
 use throughline_core::profile::{CompactLimits, Strategy};
-use throughline_core::{Entry, Event, Message};
-use throughline_model::{CancelToken, End, ErrorKind, Fork, Forked, Model, NoTools, Prefix, Receipt, Tail};
-
-/// Why there is no text.
-enum Unwritten {
-    /// The request for it is too long, by so many tokens where that is known.
-    TooLong(Option<u64>),
-    /// Something else.
-    Other(String),
-}
+use throughline_core::{Event, Message};
+use throughline_model::{Model, Prefix, Receipt};
+use tracing::Instrument;
 
 impl Session {
     /// Replaces the view by the first rung that holds. The old view stands until then.
     pub(super) async fn compact(&mut self, preparation: &mut Preparation) -> Result<(), SessionError> {
+        let Some(due) = preparation.due() else { return Ok(()) };
+        let span = span::compact(&self.id, &self.frame.model, due);
+        let result = self.replace(preparation).instrument(span.clone()).await;
+        span::compacted(&span, preparation.compacted(), &result);
+        result.map(drop)
+    }
+
+    /// Who wrote what stands there now, if the view was replaced.
+    async fn replace(&mut self, preparation: &mut Preparation) -> Result<Option<Writer>, SessionError> {
         if !self.before_compaction(preparation).await? {
-            return Ok(());
+            return Ok(None);
         }
-        self.climb(preparation).await?;
+        let writer = self.climb(preparation).await?;
         if preparation.due().is_none() {
+            self.pipeline.rebase();
             let entries = self.pipeline.view().entries();
             if let Some(keeper) = &mut self.notes {
                 keeper.compacted(|id| entries.iter().any(|entry| entry.message.id == *id));
             }
             self.after_compaction(preparation).await;
         }
-        Ok(())
+        Ok(writer)
     }
 
-    async fn climb(&mut self, preparation: &mut Preparation) -> Result<(), SessionError> {
-        let Some(limits) = self.pipeline.profile().compact.clone() else { return Ok(()) };
-        if self.compact_with_what_is_there(preparation, &limits).await? {
-            return Ok(());
+    async fn climb(&mut self, preparation: &mut Preparation) -> Result<Option<Writer>, SessionError> {
+        let Some(limits) = self.pipeline.profile().compact.clone() else { return Ok(None) };
+        if let Some(writer) = self.compact_with_what_is_there(preparation, &limits).await? {
+            return Ok(Some(writer));
         }
         if let Some(model) = self.scribe() {
             for &strategy in &limits.strategies {
@@ -52,12 +57,12 @@ impl Session {
                     Strategy::Summary | Strategy::Handoff => strategy,
                 };
                 if self.compact_by_model(preparation, strategy, &limits, &*model).await? {
-                    return Ok(());
+                    return Ok(Some(Writer::Model));
                 }
             }
         }
         self.pipeline.compact_offline(preparation, &mut self.journal)?;
-        Ok(())
+        Ok(preparation.compacted().map(|_| Writer::Offline))
     }
 
     pub(super) fn scribe(&self) -> Option<Arc<dyn Model>> {
@@ -78,16 +83,16 @@ impl Session {
         &mut self,
         preparation: &mut Preparation,
         limits: &CompactLimits,
-    ) -> Result<bool, SessionError> {
+    ) -> Result<Option<Writer>, SessionError> {
         if limits.strategies.contains(&Strategy::Notes)
             && let Some(notes) = self.notes_for_compaction().await?
             && self.compact_with_notes(preparation, notes)?
         {
-            return Ok(true);
+            return Ok(Some(Writer::Notes));
         }
         match self.written_ahead(preparation).await? {
-            Some(notes) => self.compact_with_notes(preparation, notes),
-            None => Ok(false),
+            Some(notes) => Ok(self.compact_with_notes(preparation, notes)?.then_some(Writer::Ahead)),
+            None => Ok(None),
         }
     }
 
@@ -133,7 +138,7 @@ impl Session {
         }
     }
 
-    /// Has a model write the text of a plan, in a bounded number of requests.
+    /// Has a model write the text of a plan.
     async fn write(
         &mut self,
         plan: &Plan,
@@ -142,54 +147,24 @@ impl Session {
         model: &dyn Model,
     ) -> Result<Result<String, String>, SessionError> {
         let instructions = preparation.moment().instructions.as_deref();
-        let ask = summary::ask(plan.strategy, plan.prose_tokens(limits), instructions);
-        let entries: Vec<Entry> = self.pipeline.view().entries().to_vec();
-        let tokens: Vec<u64> = self.pipeline.entry_tokens().to_vec();
-        let mut gap = None;
-        let mut from = 0;
-        let mut tried_whole = false;
-        if self.shares_prefix(model)
-            && let Some((prefix, since)) = self.parent()
-        {
-            match self.run_fork(model, &prefix, &since, ask.clone(), Tail::default()).await? {
-                Ok(text) => return Ok(Ok(text)),
-                Err(Unwritten::Other(why)) => return Ok(Err(why)),
-                Err(Unwritten::TooLong(by)) => {
-                    gap = by;
-                    tried_whole = true;
-                }
-            }
+        let subject = Subject {
+            ask: summary::ask(plan.strategy, plan.prose_tokens(limits), instructions),
+            parent: if self.shares_prefix(model) { self.parent() } else { None },
+            entries: self.pipeline.view().entries(),
+            tokens: self.pipeline.entry_tokens(),
+        };
+        let writer = SummaryWriter {
+            model,
+            system: &self.frame.system,
+            limits,
+            caps: &self.settings.summary,
+            price: &self.pipeline.settings().price,
+        };
+        let written = writer.write(subject).await;
+        for receipt in &written.receipts {
+            self.keep_receipt(receipt)?;
         }
-        for retry in 0..=limits.retries {
-            if tried_whole {
-                if retry == limits.retries {
-                    break;
-                }
-                match compaction::drop_oldest(&entries[from..], &tokens[from..], gap, limits) {
-                    Some(at) => from += at,
-                    None => break,
-                }
-            }
-            tried_whole = true;
-            let frame =
-                super::Frame { wire: model.wire(), model: model.id().to_owned(), ..self.plain_frame() };
-            let body = frame.request(&summary::plain(&entries[from..]));
-            let Ok(prefix) = Prefix::new(model.wire(), body.to_vec()) else { break };
-            let tail = Tail { without_thinking: true, ..Tail::default() };
-            match self.run_fork(model, &prefix, &[], ask.clone(), tail).await? {
-                Ok(text) => return Ok(Ok(text)),
-                Err(Unwritten::Other(why)) => return Ok(Err(why)),
-                Err(Unwritten::TooLong(by)) => gap = by,
-            }
-        }
-        Ok(Err("the request for a summary is too long even without its oldest rounds".to_owned()))
-    }
-
-    /// A frame of its own for a request that shares nothing with the session's: no tools, no thinking.
-    fn plain_frame(&self) -> super::Frame {
-        let mut frame = super::Frame::new(self.frame.wire, &self.frame.model);
-        frame.system.clone_from(&self.frame.system);
-        frame
+        Ok(written.text)
     }
 
     /// The last request, and what was said since.
@@ -204,45 +179,9 @@ impl Session {
         Some((sent.prefix.clone(), since))
     }
 
-    async fn run_fork(
-        &mut self,
-        model: &dyn Model,
-        prefix: &Prefix,
-        since: &[Message],
-        ask: Message,
-        tail: Tail,
-    ) -> Result<Result<String, Unwritten>, SessionError> {
-        let price = self.pipeline.settings().price.clone();
-        let fork = Fork {
-            job: "summary",
-            model,
-            prefix,
-            since,
-            ask,
-            caps: &self.settings.summary,
-            price: &price,
-            tail,
-            cancel: CancelToken::new(),
-        };
-        let forked = fork.run(&mut NoTools).await;
-        self.keep_receipt(&forked.receipt)?;
-        Ok(outcome(forked))
-    }
-
     /// What a job cost goes to the ledger.
     pub(super) fn keep_receipt(&mut self, receipt: &Receipt) -> Result<(), SessionError> {
+        span::receipt(receipt);
         self.append_event(Event { at: Some(self.now()), name: "receipt".to_owned(), data: json!(receipt) })
-    }
-}
-
-/// What a fork wrote, or why it did not.
-fn outcome(forked: Forked) -> Result<String, Unwritten> {
-    match forked.end {
-        // An answer that reached a limit may be whole enough: the check sees to the rest.
-        End::Done | End::Capped(_) => summary::read(&forked.text)
-            .ok_or_else(|| Unwritten::Other(format!("the answer holds no summary ({})", forked.end))),
-        End::Failed(error) if error.kind() == ErrorKind::TooLong => Err(Unwritten::TooLong(error.gap())),
-        End::Failed(error) => Err(Unwritten::Other(error.to_string())),
-        End::Cancelled => Err(Unwritten::Other("it was cancelled".to_owned())),
     }
 }

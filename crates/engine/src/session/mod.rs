@@ -11,13 +11,13 @@ mod frame;
 mod hooks;
 mod notes;
 mod opening;
-mod summary;
 
 pub use error::SessionError;
 pub use frame::Frame;
 pub use opening::{Models, Scribe, SessionSettings, Start};
 
 use crate::LedgerJournal;
+use crate::telemetry::span;
 use ahead::Background;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -26,12 +26,14 @@ use std::sync::Arc;
 use throughline_core::compaction::Trigger;
 use throughline_core::pipeline::{Journal, Moment, Notice, Pass, Pipeline};
 use throughline_core::{
-    Entry, Event, Message, MessageId, Record, SessionId, Turn, Usage, content_id, invariants,
+    Entry, Event, Flags, Fragment, Message, MessageId, Record, Role, SessionId, Turn, Usage, content_id,
+    invariants,
 };
 use throughline_ledger::Home;
 use throughline_memory::notes::NotesKeeper;
 use throughline_model::{Answer, Call, CancelToken, ErrorKind, ModelError, OnDelta, Prefix};
 use throughline_wire::Response;
+use tracing::Instrument;
 
 /// A session that an agent holds.
 pub struct Session {
@@ -52,6 +54,8 @@ pub struct Session {
     notes: Option<NotesKeeper>,
     /// What was said since the notes' keeper last looked.
     unobserved: Vec<Arc<Message>>,
+    /// What comes back behind every compaction.
+    reminders: Vec<Message>,
     /// Where the session runs.
     cwd: Option<String>,
     /// What people should know, since they were last told.
@@ -113,6 +117,19 @@ impl Session {
         std::mem::take(&mut self.warnings)
     }
 
+    /// What the model is to be told again behind every summary (P5e): running tasks, changes of deferred tools, of agents, of
+    /// what servers say about themselves. It takes the place of what was said here before.
+    pub fn remind(&mut self, reminders: Vec<String>) {
+        self.reminders = reminders
+            .iter()
+            .map(|text| {
+                let mut message = Message::text(Role::User, Fragment::SystemReminder.render(text));
+                message.flags = Flags { meta: true, ..Flags::default() };
+                message
+            })
+            .collect();
+    }
+
     /// The session's notes, where they are kept.
     pub fn notes(&self) -> Option<&NotesKeeper> {
         self.notes.as_ref()
@@ -139,6 +156,13 @@ impl Session {
     /// The next request, made small, cheap and valid. Waits for a model only if the view has to be replaced and nothing that was
     /// written before can be used.
     pub async fn prepare(&mut self) -> Result<Ready, SessionError> {
+        let span = span::prepare(&self.id, &self.frame.model);
+        let result = self.make_request().instrument(span.clone()).await;
+        span::prepared(&span, &result);
+        result
+    }
+
+    async fn make_request(&mut self) -> Result<Ready, SessionError> {
         self.collect().await?;
         let wish = self.wish.take();
         let moment = self.moment(wish);
@@ -185,6 +209,16 @@ impl Session {
     /// Prepares the next request, has the model answer it, and records the answer. A request that the provider finds too
     /// long is made shorter and sent again; other failures are told, and nothing is lost by them.
     pub async fn ask(
+        &mut self,
+        on_delta: Option<OnDelta<'_>>,
+        cancel: CancelToken,
+    ) -> Result<Answer, SessionError> {
+        let span = span::ask(&self.id, &self.frame.model);
+        let result = self.ask_and_cure(on_delta, cancel).instrument(span.clone()).await;
+        result.inspect_err(|error| span::failed(&span, error))
+    }
+
+    async fn ask_and_cure(
         &mut self,
         mut on_delta: Option<OnDelta<'_>>,
         cancel: CancelToken,
@@ -273,7 +307,8 @@ impl Session {
     fn moment(&self, wish: Option<Wish>) -> Moment {
         let (compact, instructions) =
             wish.map_or((None, None), |wish| (Some(wish.trigger), wish.instructions));
-        Moment { now: Some(self.now()), compact, instructions, ..Moment::default() }
+        let reminders = self.reminders.clone();
+        Moment { now: Some(self.now()), compact, instructions, reminders, notes: None }
     }
 
     /// Counts what comes before the messages.

@@ -1,6 +1,7 @@
 //! Session notes, kept while the conversation goes on (N).
 
 use super::{Scribe, Session, SessionError};
+use crate::telemetry::span::{self, Work};
 use std::path::Path;
 use std::sync::Arc;
 use throughline_core::compaction::Notes;
@@ -11,6 +12,7 @@ use throughline_memory::notes::{
     Author, ByModel, JOB, Keeping, NotesFile, NotesKeeper, Observation, Thread, Update, Updated, update,
 };
 use throughline_model::{CancelToken, Caps, Model, Permit, Prefix, Tail, Usage};
+use tracing::{Instrument, Span};
 
 /// Tokens that an update of the notes writes, as a rule.
 const USUAL_OUTPUT: u64 = 3_000;
@@ -62,7 +64,8 @@ impl Session {
         let knowledge = self.pipeline.knowledge().clone();
         let mut counter = Counter::for_model(&self.frame.model);
         let price = self.pipeline.settings().price.clone();
-        self.background.notes = Some(tokio::spawn(async move {
+        let span = span::background(&self.id, Work::Notes);
+        let work = async move {
             let (model, permit) = match by_model {
                 Some((asked, permit)) => (Some(asked), permit),
                 None => (None, None),
@@ -83,8 +86,10 @@ impl Session {
                 // What can't be written now the governor keeps, and lets nothing begin before it is.
                 let _ = permit.settle(receipt.clone());
             }
+            span::noted(&Span::current(), &updated);
             updated
-        }));
+        };
+        self.background.notes = Some(tokio::spawn(work.instrument(span)));
     }
 
     /// The model for an update, if there is one and the governor agrees.

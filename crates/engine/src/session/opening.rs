@@ -183,6 +183,7 @@ impl Session {
             background: Background::default(),
             notes: None,
             unobserved: Vec::new(),
+            reminders: Vec::new(),
             cwd: None,
             notices: Vec::new(),
             warnings: Vec::new(),

@@ -22,8 +22,8 @@ pub(crate) struct Replay {
     #[arg(required = true, value_name = "FILE|ID")]
     sessions: Vec<String>,
     /// The rules to compare; sending everything is always shown beside them.
-    #[arg(long, value_delimiter = ',', default_value = "throughline,claude,codex", value_parser = super::profile)]
-    profile: Vec<Profile>,
+    #[arg(long, value_delimiter = ',', default_value = "throughline,claude,codex")]
+    profile: Vec<String>,
     /// The context window in tokens.
     #[arg(long, default_value_t = 200_000, value_name = "N", value_parser = clap::value_parser!(u64).range(4_000..))]
     window: u64,
@@ -61,7 +61,7 @@ impl Replay {
     pub(crate) fn run(self, context: &Context) -> anyhow::Result<ExitCode> {
         let paths: Vec<PathBuf> =
             self.sessions.iter().map(|name| self.find(context, name)).collect::<anyhow::Result<_>>()?;
-        let plan = self.plan();
+        let plan = self.plan(context)?;
         let (reports, failed) = self.replay_all(context, &paths, &plan);
         for (path, error) in &failed {
             anstream::eprintln!("{} {}: {error:#}", output::yellow("skipped"), path.display());
@@ -100,19 +100,21 @@ impl Replay {
         if path.is_file() { Ok(path.to_owned()) } else { context.ledger(name) }
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self, context: &Context) -> anyhow::Result<Plan> {
+        let profiles: Vec<Profile> =
+            self.profile.iter().map(|name| context.profile(Some(name))).collect::<anyhow::Result<_>>()?;
         let (ttl, timed) = match self.cache {
             CacheArg::Short => (Ttl::Short, true),
             CacheArg::Long => (Ttl::Long, true),
             CacheArg::Forever => (Ttl::Never, false),
         };
-        Plan {
+        Ok(Plan {
             model: self.model.clone(),
             judge: !self.no_judge,
             ttl,
             timed,
-            ..Plan::new(self.profile.clone(), self.window)
-        }
+            ..Plan::new(profiles, self.window)
+        })
     }
 
     /// Sessions on all cores, the longest first so that none is left alone at the end; reports in the order asked for.

@@ -232,3 +232,20 @@ fn w3_reported_usage_decides_when_the_view_is_replaced() {
         assert!(off < 100, "ours {} theirs {}", session.pipeline().tokens(), seen.tokens);
     });
 }
+
+#[test]
+fn p5e_running_tasks_and_changed_tools_come_back_behind_the_summary() {
+    let stage = Stage::new(Wire::Responses, obliging());
+    runtime().block_on(async {
+        let mut session = stage.open();
+        session.remind(vec!["Task 7 (npm run watch) is running.".to_owned()]);
+        for n in 0..3 {
+            session.record(long_words(n)).unwrap();
+            session.ask(None, CancelToken::new()).await.unwrap();
+        }
+        assert!(session.compact_now(None).await.unwrap().changed());
+        let last = session.pipeline().view().entries().last().unwrap().message.clone();
+        assert!(last.to_text().contains("Task 7 (npm run watch) is running."));
+        assert!(!last.is_real_user(), "nobody said it");
+    });
+}

@@ -24,6 +24,8 @@ pub(crate) struct Stage {
     pub(crate) wire: Wire,
     pub(crate) settings: SessionSettings,
     pub(crate) cwd: Option<String>,
+    /// Silence that ends a request: long, unless silence is what is tested.
+    pub(crate) idle_ms: u64,
 }
 
 pub(crate) const MODEL: &str = "gpt-5";
@@ -46,6 +48,7 @@ impl Stage {
             wire,
             settings,
             cwd,
+            idle_ms: 30_000,
         }
     }
 
@@ -75,7 +78,7 @@ impl Stage {
         let mut provider = Provider::new("test", self.wire, name);
         provider.base_url = Some(url.to_owned());
         provider.retries = Retries { attempts: 2, base_ms: 1, cap_ms: 5, patience_ms: 50 };
-        provider.timeouts = Timeouts { idle_ms: 300, ..Timeouts::default() };
+        provider.timeouts = Timeouts { idle_ms: self.idle_ms, ..Timeouts::default() };
         Http::new(&provider, &|_: &str| Some("key".to_owned())).unwrap()
     }
 

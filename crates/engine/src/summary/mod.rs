@@ -1,4 +1,8 @@
-//! Summaries by a model: what it is asked, and what its answer holds.
+//! Summaries by a model: what it is asked, in how many requests, and what its answer holds.
+
+mod writer;
+
+pub(crate) use writer::{Subject, SummaryWriter};
 
 use std::sync::Arc;
 use throughline_core::compaction::retry_note;
@@ -9,7 +13,7 @@ const SUMMARY: &str = include_str!("../../../../prompts/summary.md");
 const HANDOFF: &str = include_str!("../../../../prompts/handoff.md");
 
 /// The request for a text that will stand in the conversation's place.
-pub(super) fn ask(strategy: Strategy, tokens: u64, instructions: Option<&str>) -> Message {
+pub(crate) fn ask(strategy: Strategy, tokens: u64, instructions: Option<&str>) -> Message {
     let source = match strategy {
         Strategy::Handoff => HANDOFF,
         Strategy::Summary | Strategy::Notes => SUMMARY,
@@ -23,7 +27,7 @@ pub(super) fn ask(strategy: Strategy, tokens: u64, instructions: Option<&str>) -
 }
 
 /// What is to be kept of an answer: the summary without the scratchpad. `None` if nothing is left.
-pub(super) fn read(answer: &str) -> Option<String> {
+pub(crate) fn read(answer: &str) -> Option<String> {
     let without = strip(answer, "<analysis>", "</analysis>");
     let text = match without.split_once("<summary>") {
         // An answer that was cut has no end mark.
@@ -48,7 +52,7 @@ fn strip(text: &str, open: &str, close: &str) -> String {
 
 /// Messages for a summary request of their own, where the parent's prefix is of no use (P5b, P5d): pictures and documents
 /// stand as words, what we put back after earlier compactions is left out, and reasoning stays behind.
-pub(super) fn plain(entries: &[Entry]) -> Vec<Arc<Message>> {
+pub(crate) fn plain(entries: &[Entry]) -> Vec<Arc<Message>> {
     let kept = entries.iter().filter(|entry| !is_attachment(&entry.message));
     let mut messages: Vec<Arc<Message>> = retry_note(entries.first()).into_iter().map(Arc::new).collect();
     messages.extend(
