@@ -167,6 +167,11 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// The share of the messages' tokens that it frees.
+    pub fn freed_share(&self) -> f64 {
+        self.tokens_before.saturating_sub(self.tokens_after) as f64 / self.tokens_before.max(1) as f64
+    }
+
     /// The line to write.
     pub fn to_checkpoint(&self, id: EditId, at: Option<Timestamp>) -> Checkpoint {
         let items = self.entries.iter().zip(&self.fresh).map(|(entry, fresh)| {
@@ -205,6 +210,8 @@ const RECALL_HINT: &str = include_str!("../../../../prompts/recall_hint.md");
 const LEAD_TOKENS: u64 = 160;
 /// The part of the text's budget that the check may append.
 const CHECK_SHARE: u64 = 8;
+/// The share of the view that is to be freed even if less comes back.
+const WORTHWHILE: f64 = 0.3;
 /// The smallest text worth writing.
 const LEAST_TEXT: u64 = 300;
 
@@ -397,8 +404,10 @@ impl Plan {
         entries.extend(self.after);
         let tokens_before: u64 = of.scene.tokens.iter().sum();
         let mut tokens_after: u64 = entries.iter().map(|entry| counter.message(&entry.shown()).total()).sum();
-        // What comes back is a convenience: as much of it as there is room for.
-        let room = of.threshold.saturating_sub(of.scene.overhead).min(tokens_before.saturating_sub(1));
+        // What comes back is a convenience: as much of it as leaves a compaction worth its while. The limits on files are made
+        // for large windows; in a small one they would fill it again at once.
+        let worthwhile = (tokens_before as f64 * (1.0 - WORTHWHILE)) as u64;
+        let room = of.threshold.saturating_sub(of.scene.overhead).min(worthwhile);
         attachments.retain(|message| {
             let cost = counter.message(message).total();
             let fits = tokens_after + cost <= room;

@@ -217,7 +217,7 @@ impl Pipeline {
         self.microcompact_stage(&moment, journal, &mut pass)?;
         self.collapse_stage(&moment, journal, &mut pass)?;
         let due = self.due(&moment, &mut pass);
-        Ok(Preparation { moment, pass, due, declined: Vec::new(), is_done: false, sent_before })
+        Ok(Preparation { moment, pass, due, declined: Vec::new(), is_done: false, little: None, sent_before })
     }
 
     /// The view is as it will be sent.

@@ -2,7 +2,7 @@
 
 use super::{Compacted, Moment, Notice, Pass};
 use crate::Message;
-use crate::compaction::Trigger;
+use crate::compaction::{Draft, Trigger};
 
 /// A request that is being prepared: the cheap stages have run, and what is left is to replace the view if that is
 /// [due](Self::due). From [`Pipeline::begin`](super::Pipeline::begin) to [`Pipeline::end`](super::Pipeline::end).
@@ -13,6 +13,8 @@ pub struct Preparation {
     pub(super) due: Option<Due>,
     pub(super) declined: Vec<Notice>,
     pub(super) is_done: bool,
+    /// The best replacement so far that frees next to nothing.
+    pub(super) little: Option<Box<Draft>>,
     pub(super) sent_before: usize,
 }
 

@@ -158,7 +158,11 @@ impl Pipeline {
                 return Ok(true);
             }
         }
-        Ok(false)
+        // Little is better than nothing; too often in a row it is not tried again.
+        match preparation.little.take() {
+            Some(draft) => self.take_effect(preparation, *draft, journal).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn settle<J: Journal>(
@@ -169,18 +173,33 @@ impl Pipeline {
         journal: &mut J,
     ) -> Result<bool, J::Error> {
         match draft {
-            Ok(draft) => {
-                let Preparation { moment, pass, .. } = preparation;
-                self.commit(draft, moment, journal, pass)?;
-                self.state.breaker.succeeded();
-                preparation.is_done = true;
-                Ok(true)
+            // The next rung may free more.
+            Ok(draft) if draft.freed_share() < IDLE_SHARE => {
+                if preparation.little.as_ref().is_none_or(|best| draft.tokens_after < best.tokens_after) {
+                    preparation.little = Some(Box::new(draft));
+                }
+                Ok(false)
             }
+            Ok(draft) => self.take_effect(preparation, draft, journal).map(|()| true),
             Err(why) => {
                 preparation.declined.push(Notice::Declined { strategy, why });
                 Ok(false)
             }
         }
+    }
+
+    fn take_effect<J: Journal>(
+        &mut self,
+        preparation: &mut Preparation,
+        draft: Draft,
+        journal: &mut J,
+    ) -> Result<(), J::Error> {
+        let Preparation { moment, pass, .. } = preparation;
+        self.commit(draft, moment, journal, pass)?;
+        self.state.breaker.succeeded();
+        preparation.is_done = true;
+        preparation.little = None;
+        Ok(())
     }
 
     /// What became of a compaction that was due.
@@ -243,7 +262,7 @@ impl Pipeline {
         let checkpoint = draft.to_checkpoint(EditId::fresh(), moment.now);
         let origin = journal.append(Record::Checkpoint(Box::new(checkpoint.clone())))?;
         let freed = draft.tokens_before as i64 - draft.tokens_after as i64;
-        let draft_before = draft.tokens_before;
+        let is_idle = draft.freed_share() < IDLE_SHARE;
         pass.changes.push(Change {
             id: checkpoint.id.clone(),
             stage: Stage::Autocompact,
@@ -275,8 +294,7 @@ impl Pipeline {
         self.count_forgotten();
         self.state.collapse = collapse::Snapshot::default();
         self.state.compactions += 1;
-        let idle = (freed.max(0) as f64) < draft_before as f64 * IDLE_SHARE;
-        self.state.idle = if idle { self.state.idle + 1 } else { 0 };
+        self.state.idle = if is_idle { self.state.idle + 1 } else { 0 };
         self.state.pace.edited(self.tokens());
         if self.state.compactions >= OFTEN && checkpoint.strategy == Strategy::Handoff.name() {
             pass.notices.push(Notice::CompactedOften(self.state.compactions));

@@ -1,5 +1,6 @@
 //! P5 and B7.
 
+mod progress;
 mod rungs;
 mod two_hours;
 mod window;
