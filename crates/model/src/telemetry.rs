@@ -15,7 +15,7 @@ pub(crate) fn span(provider: &str, model: &str, url: Option<&Url>) -> Span {
         "gen_ai.provider.name" = provider,
         "gen_ai.request.model" = model,
         "server.address" = url.and_then(Url::host_str),
-        "server.port" = url.and_then(Url::port_or_known_default),
+        "server.port" = url.and_then(Url::port_or_known_default).map(i64::from),
         "gen_ai.response.id" = Empty,
         "gen_ai.response.model" = Empty,
         "gen_ai.usage.input_tokens" = Empty,
@@ -47,17 +47,22 @@ pub(crate) fn record(span: &Span, result: &Result<Answer, ModelError>) {
             let word = |key: &str| answer.response.envelope.get(key)?.as_str();
             span.record("gen_ai.response.id", word("id"));
             span.record("gen_ai.response.model", word("model"));
-            span.record("gen_ai.usage.input_tokens", usage.prompt());
-            span.record("gen_ai.usage.output_tokens", usage.output);
-            span.record("gen_ai.usage.cache_read.input_tokens", usage.cache_read);
-            span.record("gen_ai.usage.cache_creation.input_tokens", usage.cache_write);
-            span.record("throughline.attempts", answer.attempts);
+            span.record("gen_ai.usage.input_tokens", count(usage.prompt()));
+            span.record("gen_ai.usage.output_tokens", count(usage.output));
+            span.record("gen_ai.usage.cache_read.input_tokens", count(usage.cache_read));
+            span.record("gen_ai.usage.cache_creation.input_tokens", count(usage.cache_write));
+            span.record("throughline.attempts", i64::from(answer.attempts));
         }
         Err(error) => {
             span.record("error.type", error.kind().name());
             span.record("otel.status_code", "ERROR");
         }
     }
+}
+
+/// Exporters know signed numbers only, and would write others as text.
+fn count(figure: u64) -> i64 {
+    i64::try_from(figure).unwrap_or(i64::MAX)
 }
 
 /// A repetition is about to happen.

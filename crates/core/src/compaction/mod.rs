@@ -277,7 +277,7 @@ impl Compaction<'_> {
         };
         let text_tokens = room.saturating_sub(kept + LEAD_TOKENS).min(most);
         if text_tokens < LEAST_TEXT {
-            return Err(Declined::OverLimit { tokens: kept + LEAST_TEXT, limit: room });
+            return Err(Declined::OverLimit { tokens: kept + LEAD_TOKENS + LEAST_TEXT, limit: room });
         }
         let kept_text = shown_text(before.iter().chain(&after));
         Ok(Plan { strategy, text_tokens, scaffold, before, after, kept_text, start })

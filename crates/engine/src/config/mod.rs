@@ -2,7 +2,7 @@
 //!
 //! `config.toml` in the home folder is the user's; `.throughline/config.toml` in a project is the project's. A flag wins over a
 //! variable, a variable over the project, the project over the user, the user over what is built in. `docs/config.md` lists
-//! all keys; it is made from the same list ([`reference`]).
+//! all keys; it is made from the same list ([`reference()`]).
 //!
 //! **A project's file is somebody else's.** It may choose profiles and figures. It may not redirect storage, change endpoints,
 //! keys, commands, headers or proxies, add hooks, nor switch network or telemetry on: such keys are ignored, and a

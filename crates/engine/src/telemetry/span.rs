@@ -122,11 +122,11 @@ pub(crate) fn background(session: &SessionId, work: Work) -> Span {
 pub(crate) fn prepared(span: &Span, result: &Result<Ready, SessionError>) {
     match result {
         Ok(ready) => {
-            span.record("throughline.tokens.before", ready.pass.tokens_before);
-            span.record("throughline.tokens.after", ready.pass.tokens_after);
-            span.record("throughline.changes", ready.pass.changes.len());
-            span.record("throughline.repairs", ready.repairs.len());
-            span.record("throughline.notices", ready.pass.notices.len());
+            span.record("throughline.tokens.before", count(ready.pass.tokens_before));
+            span.record("throughline.tokens.after", count(ready.pass.tokens_after));
+            span.record("throughline.changes", count(ready.pass.changes.len() as u64));
+            span.record("throughline.repairs", count(ready.repairs.len() as u64));
+            span.record("throughline.notices", count(ready.pass.notices.len() as u64));
             span.in_scope(|| stages(&ready.pass));
         }
         Err(error) => failed(span, error),
@@ -152,8 +152,8 @@ pub(crate) fn compacted(
     span.record("throughline.compaction.outcome", if compacted.is_some() { "replaced" } else { "kept" });
     if let Some(compacted) = compacted {
         span.record("throughline.compaction.strategy", compacted.strategy.name());
-        span.record("throughline.tokens.before", compacted.tokens_before);
-        span.record("throughline.tokens.after", compacted.tokens_after);
+        span.record("throughline.tokens.before", count(compacted.tokens_before));
+        span.record("throughline.tokens.after", count(compacted.tokens_after));
         span.record("throughline.compaction.score", compacted.check.as_ref().map(|check| check.score));
     }
     match result {
@@ -195,11 +195,11 @@ pub(crate) fn receipt(receipt: &Receipt) {
     event!(name: "receipt", target: TARGET, Level::INFO, {
         "throughline.job" = receipt.job,
         "throughline.job.outcome" = receipt.outcome,
-        "throughline.job.requests" = receipt.requests,
+        "throughline.job.requests" = i64::from(receipt.requests),
         "throughline.job.dollars" = receipt.dollars,
         "gen_ai.request.model" = receipt.model,
-        "gen_ai.usage.input_tokens" = receipt.usage.prompt(),
-        "gen_ai.usage.output_tokens" = receipt.usage.output,
+        "gen_ai.usage.input_tokens" = count(receipt.usage.prompt()),
+        "gen_ai.usage.output_tokens" = count(receipt.usage.output),
     });
 }
 
@@ -213,6 +213,11 @@ pub(crate) fn failed(span: &Span, error: &SessionError) {
     };
     span.record("error.type", kind);
     span.record("otel.status_code", "ERROR");
+}
+
+/// Exporters know signed numbers only, and would write others as text.
+fn count(figure: u64) -> i64 {
+    i64::try_from(figure).unwrap_or(i64::MAX)
 }
 
 fn stage(stage: Stage) -> &'static str {

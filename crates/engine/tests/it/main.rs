@@ -8,3 +8,4 @@ mod folded;
 mod hooks;
 mod prepare;
 mod session;
+mod telemetry;

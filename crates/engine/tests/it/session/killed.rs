@@ -19,7 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[ignore = "run by the test below, in a process of its own"]
 fn child() {
     let (Ok(folder), Ok(url)) = (std::env::var(FOLDER), std::env::var(URL)) else { return };
-    let stage = Stage::new(Wire::Anthropic, obliging());
+    let mut stage = Stage::new(Wire::Anthropic, obliging());
+    // Some summaries never come.
+    stage.idle_ms = 1_500;
     runtime().block_on(async {
         let home = throughline_ledger::Home::new(folder);
         let models = stage.models_at(&url);
