@@ -45,10 +45,8 @@ impl ConfigCommand {
         }
         for info in &keys {
             let value = info.value.as_deref().unwrap_or("unset");
-            let by = match &info.origin {
-                Origin::Default => String::new(),
-                origin => format!("  ← {origin}"),
-            };
+            let by =
+                if info.origin == Origin::Default { String::new() } else { format!("  ← {}", info.origin) };
             outln!("{} = {value}{}", bold(&info.key), dim(by));
             outln!("    {}", dim(info.doc));
         }
