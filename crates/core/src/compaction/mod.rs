@@ -77,6 +77,12 @@ pub enum Declined {
         /// The limit.
         limit: u64,
     },
+    /// The text holds too little of what must not be lost (B7).
+    #[error("the text holds only {percent}% of what must not be lost")]
+    Poor {
+        /// The check's score, in hundredths.
+        percent: u8,
+    },
     /// The result would not be smaller.
     #[error("the result would have {after} tokens, no fewer than the {before} before")]
     NotSmaller {

@@ -11,6 +11,9 @@ use crate::{EditId, Entry, Event, Knowledge, Record, Role, Stage};
 
 /// Compactions after which people are told that accuracy suffers.
 const OFTEN: u32 = 3;
+/// A text that scores lower than this is refused, where the check missed more than a few things.
+const POOR: f64 = 0.3;
+const FEW: usize = 3;
 /// A compaction that frees less than this share of the messages made no progress.
 const IDLE_SHARE: f64 = 0.1;
 
@@ -135,7 +138,7 @@ impl Pipeline {
             let mut digest =
                 |wanted: DigestWanted<'_>, counter: &mut Counter| known.archive.digest(&wanted, counter);
             let text = plan.with_details(compaction, text, counter, &mut digest);
-            plan.finish(compaction, &text, counter)
+            plan.finish(compaction, &text, counter).and_then(good_enough)
         });
         self.settle(preparation, strategy, draft, journal)
     }
@@ -324,5 +327,15 @@ impl Pipeline {
         let requests = self.state.pace.remaining(Horizon::default());
         let verdict = pass.judge(&self.settings.price, self.settings.ttl, requests);
         if verdict.pays { best } else { threshold }
+    }
+}
+
+/// Refuses a text that somebody else wrote and that says next to nothing of what must not be lost: the offline scribe says it.
+fn good_enough(draft: Draft) -> Result<Draft, Declined> {
+    match &draft.verdict {
+        Some(verdict) if verdict.score < POOR && verdict.missing.len() + verdict.left_out >= FEW => {
+            Err(Declined::Poor { percent: (verdict.score * 100.0) as u8 })
+        }
+        Some(_) | None => Ok(draft),
     }
 }

@@ -26,8 +26,8 @@ use std::sync::Arc;
 use throughline_core::compaction::Trigger;
 use throughline_core::pipeline::{Journal, Moment, Notice, Pass, Pipeline};
 use throughline_core::{
-    Entry, Event, Flags, Fragment, Message, MessageId, Record, Role, SessionId, Turn, Usage, content_id,
-    invariants,
+    Entry, Event, Flags, Fragment, Message, MessageId, Record, Role, SessionId, Turn, Usage, Wire,
+    content_id, invariants,
 };
 use throughline_ledger::Home;
 use throughline_memory::notes::NotesKeeper;
@@ -250,8 +250,10 @@ impl Session {
     /// have limits of their own.
     fn learn_window(&mut self, error: &ModelError) {
         if let ModelError::TooLong { limit: Some(limit), .. } = error {
+            // Chat's limit is for prompt and answer together.
+            let answer = if self.frame.wire == Wire::Chat { self.frame.max_output.unwrap_or(0) } else { 0 };
             let settings = self.pipeline.settings_mut();
-            settings.window = settings.window.min((*limit).max(LEAST_WINDOW));
+            settings.window = settings.window.min(limit.saturating_sub(answer).max(LEAST_WINDOW));
         }
     }
 

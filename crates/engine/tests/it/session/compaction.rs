@@ -249,3 +249,33 @@ fn p5e_running_tasks_and_changed_tools_come_back_behind_the_summary() {
         assert!(!last.is_real_user(), "nobody said it");
     });
 }
+
+#[test]
+fn b7_a_text_that_says_nothing_is_refused_and_the_offline_scribe_writes() {
+    let script = Playbook::new()
+        .when(playbook::last_user(ASKS_SUMMARY), Answer::text("<summary>A chatbot will help you.</summary>"))
+        .otherwise("ok");
+    let mut stage = Stage::new(Wire::Anthropic, script);
+    let limits = stage.settings.profile.compact.as_mut().unwrap();
+    limits.checked = true;
+    // None of the user's own messages stays beside the text.
+    limits.strategies = vec![throughline_core::profile::Strategy::Summary];
+    runtime().block_on(async {
+        let mut session = stage.open();
+        for wish in [
+            "Never touch Cargo.lock.",
+            "Always run the tests.",
+            "Don't use unsafe code.",
+            "Never push to main.",
+        ] {
+            session.record(Message::text(Role::User, wish)).unwrap();
+            session.ask(None, CancelToken::new()).await.unwrap();
+        }
+        session.record(long_words(1)).unwrap();
+        session.ask(None, CancelToken::new()).await.unwrap();
+        let pass = session.compact_now(None).await.unwrap();
+        assert!(pass.changed());
+        let text = String::from_utf8_lossy(&session.prepare().await.unwrap().body).into_owned();
+        assert!(!text.contains("chatbot") && text.contains("Never push to main."), "{text}");
+    });
+}
