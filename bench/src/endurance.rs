@@ -8,9 +8,12 @@ use crate::measure::verdict;
 use crate::simulated::{self, MODEL, Stage};
 use serde_json::json;
 use throughline_core::profile::Profile;
+use throughline_core::tokens::Counter;
 use throughline_core::{Body, CallId, Message, Role, ToolResult, Wire};
+use throughline_engine::session::Session;
+use throughline_memory::notes::NotesKeeper;
 use throughline_model::CancelToken;
-use throughline_testkit::{Answer, Playbook, Window, Wording};
+use throughline_testkit::{Answer, Playbook, Reply, Seen, Window, Wording};
 
 const WINDOW: u64 = 200_000;
 
@@ -21,7 +24,17 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
 }
 
 async fn hold_out(requests: usize) -> anyhow::Result<usize> {
+    // Notes that grow far over their limits, never the same.
+    let mut update = 0;
+    let notes = move |_: &Seen| -> Reply {
+        update += 1;
+        let long: String =
+            (0..update % 900).map(|at| format!("- step {update}.{at}: handle_{at} was read\n")).collect();
+        Answer::text(format!("<notes>\n# Current State\nUpdate {update}.\n\n# Worklog\n{long}</notes>"))
+            .into()
+    };
     let script = Playbook::new()
+        .when(simulated::is_notes, notes)
         .when(
             simulated::is_summary,
             Answer::text(
@@ -51,7 +64,7 @@ async fn hold_out(requests: usize) -> anyhow::Result<usize> {
             session.record(Message::text(Role::User, format!("Go on; mind part {n}.")))?;
             session.after_turn().await?;
         }
-        figures.look(&session, n);
+        figures.look(&session);
         if n % (requests / 10).max(1) == 0 {
             println!(
                 "  request {n:>6}: {:>7} tokens, {} compactions, {:.0} MB",
@@ -66,6 +79,9 @@ async fn hold_out(requests: usize) -> anyhow::Result<usize> {
     let mut failed =
         verdict("largest request, of the window", figures.largest as f64 / WINDOW as f64, 1.0, "×");
     failed += verdict("compactions in a row without progress", figures.idle as f64, 1.0, "");
+    println!("  {} updates of the notes", figures.updates);
+    failed += verdict("tokens of the largest notes", figures.largest_notes as f64, 12_000.0, "");
+    failed += verdict("tokens of their largest section", figures.largest_section as f64, 2_000.0, "");
     let settled = figures.memory.get(figures.memory.len() / 3).copied().unwrap_or(1.0);
     let last = figures.memory.last().copied().unwrap_or(1.0);
     failed += verdict("memory at the end, of that after a third", last / settled, 1.25, "×");
@@ -80,10 +96,15 @@ struct Figures {
     last_summary: Option<throughline_core::MessageId>,
     tokens: u64,
     memory: Vec<f64>,
+    notes: String,
+    updates: usize,
+    largest_notes: u64,
+    largest_section: u64,
 }
 
 impl Figures {
-    fn look(&mut self, session: &throughline_engine::session::Session, _: usize) {
+    fn look(&mut self, session: &Session) {
+        self.look_at_notes(session);
         let summary = session.pipeline().view().entries().iter().find(|entry| entry.message.flags.summary);
         let id = summary.map(|entry| entry.message.id.clone());
         let tokens = session.pipeline().tokens();
@@ -93,6 +114,21 @@ impl Figures {
             self.last_summary = id;
         }
         self.tokens = tokens;
+    }
+
+    /// The largest notes and the largest section of them.
+    fn look_at_notes(&mut self, session: &Session) {
+        let Some(Ok(Some(notes))) = session.notes().map(NotesKeeper::notes) else { return };
+        if self.notes == notes.text {
+            return;
+        }
+        self.updates += 1;
+        let mut counter = Counter::for_model(MODEL);
+        self.largest_notes = self.largest_notes.max(counter.text(&notes.text));
+        for section in notes.text.split("\n# ") {
+            self.largest_section = self.largest_section.max(counter.text(section));
+        }
+        self.notes = notes.text;
     }
 }
 

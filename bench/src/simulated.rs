@@ -35,7 +35,8 @@ impl Stage {
     pub(crate) fn open(&self) -> anyhow::Result<Session> {
         let mut frame = Frame::new(self.wire, MODEL);
         frame.system = "You work on a small program. Be brief.".to_owned();
-        let start = Start { frame, cwd: None };
+        let cwd = Some(self.folder.path().display().to_string());
+        let start = Start { frame, cwd };
         let models = Models { main: Arc::new(self.model(MODEL)?), scribe: Scribe::Main };
         Ok(Session::open(&Home::new(self.folder.path()), start, models, self.settings.clone())?)
     }
@@ -67,6 +68,11 @@ fn small() -> Profile {
 /// Whether somebody asks for a summary.
 pub(crate) fn is_summary(seen: &Seen) -> bool {
     seen.last_user_text().contains("is a request of the system that manages this conversation")
+}
+
+/// Whether somebody asks for an update of the notes.
+pub(crate) fn is_notes(seen: &Seen) -> bool {
+    seen.last_user_text().contains("<current_notes_content>")
 }
 
 /// Whether it is a request of the session itself, and not one of the first.
