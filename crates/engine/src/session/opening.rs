@@ -3,6 +3,7 @@
 use super::ahead::Background;
 use super::{Frame, Session, SessionError};
 use crate::LedgerJournal;
+use crate::config::Config;
 use crate::hooks::Hooks;
 use jiff::Timestamp;
 use std::path::Path;
@@ -13,8 +14,8 @@ use throughline_core::profile::Profile;
 use throughline_core::stages::OwnTools;
 use throughline_core::{Event, MessageId, Meta, Record, SessionId};
 use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer, resume, session};
-use throughline_memory::notes::{NotesLimits, Wording};
-use throughline_model::{Caps, Governor, Model, Standing};
+use throughline_memory::notes::{NotesError, NotesLimits, Wording};
+use throughline_model::{Caps, Environment, Governor, GovernorError, Model, Standing};
 
 /// Who answers, and who writes summaries.
 #[derive(Clone)]
@@ -91,6 +92,30 @@ impl Default for SessionSettings {
             hooks: Hooks::default(),
             now: Timestamp::now,
         }
+    }
+}
+
+impl SessionSettings {
+    /// What a configuration says: profile, window, tools, notes with the user's own template and prompt, hooks, and a governor
+    /// that keeps its receipts in the home. Problems with the notes' files are returned beside it.
+    pub fn from_config(
+        config: &Config,
+        home: &Home,
+        environment: Environment<'_>,
+    ) -> Result<(Self, Vec<NotesError>), GovernorError> {
+        let (wording, problems) = Wording::load(home.root());
+        let settings = Self {
+            profile: config.profile.clone(),
+            window: config.window.tokens,
+            tools: config.tools.into(),
+            ttl: config.window.cache_ttl,
+            notes: Some(config.notes),
+            wording,
+            governor: Some(Governor::open(home.root(), config.governor.clone())?),
+            hooks: Hooks::new(&config.hooks, environment),
+            ..Self::default()
+        };
+        Ok((settings, problems))
     }
 }
 
