@@ -80,6 +80,8 @@ impl<W: Write> Transcript<W> {
                 Op::Fold { first, last, .. } => format!("{first} to {last} folded"),
                 Op::Rewind { to: Some(to) } => format!("back to {to}"),
                 Op::Rewind { to: None } => "back to the beginning".to_owned(),
+                Op::Pin { messages } => format!("{} message(s) pinned", messages.len()),
+                Op::Unpin { messages } => format!("{} message(s) no longer pinned", messages.len()),
                 Op::Undo { edit } => format!("{edit} undone"),
             })
             .collect();

@@ -27,7 +27,12 @@ impl Edit {
     pub fn undoes(&self) -> impl Iterator<Item = &EditId> {
         self.ops.iter().filter_map(|op| match op {
             Op::Undo { edit } => Some(edit),
-            Op::Replace { .. } | Op::Remove { .. } | Op::Fold { .. } | Op::Rewind { .. } => None,
+            Op::Replace { .. }
+            | Op::Remove { .. }
+            | Op::Fold { .. }
+            | Op::Rewind { .. }
+            | Op::Pin { .. }
+            | Op::Unpin { .. } => None,
         })
     }
 }
@@ -83,6 +88,16 @@ pub enum Op {
     Rewind {
         /// The last message to keep.
         to: Option<MessageId>,
+    },
+    /// Protect messages: no stage removes, folds or replaces them, and a compaction keeps them.
+    Pin {
+        /// Which.
+        messages: Vec<MessageId>,
+    },
+    /// Protect messages no longer.
+    Unpin {
+        /// Which.
+        messages: Vec<MessageId>,
     },
     /// Take back an earlier edit or checkpoint.
     Undo {

@@ -37,7 +37,7 @@ mod record;
 pub mod scribe;
 mod shape;
 pub mod stages;
-mod text;
+pub mod text;
 pub mod tokens;
 mod tool;
 mod usage;

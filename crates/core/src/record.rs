@@ -175,6 +175,9 @@ pub enum Item {
         /// Replacements in force on it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         overlays: Vec<Overlay>,
+        /// The edit that pinned it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pinned: Option<EditId>,
     },
     /// A message that the checkpoint brings in, such as a summary.
     New(Box<Message>),

@@ -1,7 +1,7 @@
 //! Cutting text at character boundaries.
 
 /// At most `bytes` of the beginning.
-pub(crate) fn head(text: &str, bytes: usize) -> &str {
+pub fn head(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
     }
@@ -9,7 +9,7 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
 }
 
 /// At most `bytes` of the end.
-pub(crate) fn tail(text: &str, bytes: usize) -> &str {
+pub fn tail(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
     }
@@ -17,7 +17,7 @@ pub(crate) fn tail(text: &str, bytes: usize) -> &str {
 }
 
 /// One line, at most `chars` characters, with an ellipsis where it was cut.
-pub(crate) fn one_line(text: &str, chars: usize) -> String {
+pub fn one_line(text: &str, chars: usize) -> String {
     let mut line = String::new();
     let mut count = 0;
     for word in text.split_whitespace() {
@@ -38,7 +38,7 @@ pub(crate) fn one_line(text: &str, chars: usize) -> String {
 }
 
 /// Beginning and end of a long text, with a note on what is missing in between.
-pub(crate) fn middle_cut(text: &str, bytes: usize) -> String {
+pub fn middle_cut(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
     }

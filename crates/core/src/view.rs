@@ -13,12 +13,19 @@ pub struct Entry {
     pub origin: Origin,
     /// Replacements in force.
     pub overlays: Vec<Overlay>,
+    /// The edit that pinned it, where one did: no stage touches it.
+    pub pinned: Option<EditId>,
 }
 
 impl Entry {
     /// A message held by the line at `origin`.
     pub fn new(message: Message, origin: Origin) -> Self {
-        Self { message: Arc::new(message), origin, overlays: Vec::new() }
+        Self::of(Arc::new(message), origin)
+    }
+
+    /// A shared message held by the line at `origin`.
+    pub fn of(message: Arc<Message>, origin: Origin) -> Self {
+        Self { message, origin, overlays: Vec::new(), pinned: None }
     }
 
     /// The message as the model would see it.
@@ -35,12 +42,19 @@ impl Entry {
         Arc::new(message)
     }
 
+    /// Takes away what edits that were undone put there.
+    fn forget(&mut self, undone: &HashSet<EditId>) {
+        self.overlays.retain(|overlay| !undone.contains(&overlay.edit));
+        self.pinned.take_if(|edit| undone.contains(edit));
+    }
+
     /// How a checkpoint names this message.
     pub fn to_item(&self) -> Item {
         Item::Keep {
             id: self.message.id.clone(),
             origin: self.origin.clone(),
             overlays: self.overlays.clone(),
+            pinned: self.pinned.clone(),
         }
     }
 }
@@ -185,7 +199,8 @@ impl View {
         });
         // Replacements travel with the messages that a checkpoint keeps; what else an edit did does not.
         let in_base =
-            self.base.iter().flat_map(|entry| &entry.overlays).any(|o| o.edit == *target && !o.in_part);
+            self.base.iter().flat_map(|entry| &entry.overlays).any(|o| o.edit == *target && !o.in_part)
+                || self.base.iter().any(|entry| entry.pinned.as_ref() == Some(target));
         if in_suffix || in_base || self.base_checkpoint.as_ref() == Some(target) {
             return Ok(());
         }
@@ -243,15 +258,14 @@ impl View {
                 targets.extend(undoes.into_iter().flatten().cloned());
             }
         }
-        // Of what lies behind the base, it carries replacements, and it was itself a checkpoint.
-        let in_base = self.base.iter().flat_map(|entry| entry.overlays.iter().map(|o| &o.edit));
+        // Of what lies behind the base, it carries replacements and pins, and it was itself a checkpoint.
+        let in_base =
+            self.base.iter().flat_map(|entry| entry.overlays.iter().map(|o| &o.edit).chain(&entry.pinned));
         let behind =
             in_base.chain(&self.base_checkpoint).filter(|id| targets.contains(id) && !met.contains(id));
         self.undone.extend(behind.cloned());
         let mut entries = self.base.clone();
-        for entry in &mut entries {
-            entry.overlays.retain(|overlay| !self.undone.contains(&overlay.edit));
-        }
+        entries.iter_mut().for_each(|entry| entry.forget(&self.undone));
         for step in &self.steps {
             match step {
                 Step::Message(entry) if entry.message.flags.display_only => {}
@@ -261,9 +275,7 @@ impl View {
                 Step::Checkpoint(id, _) if self.undone.contains(id) => {}
                 Step::Checkpoint(_, replacement) => {
                     entries = (**replacement).clone();
-                    for entry in &mut entries {
-                        entry.overlays.retain(|overlay| !self.undone.contains(&overlay.edit));
-                    }
+                    entries.iter_mut().for_each(|entry| entry.forget(&self.undone));
                 }
             }
         }
@@ -341,7 +353,15 @@ fn apply(entries: &mut Vec<Entry>, edit: &Edit, origin: &Origin) {
                 }
             }
             Op::Rewind { to: None } => entries.clear(),
+            Op::Pin { messages } => pin(entries, messages, Some(&edit.id)),
+            Op::Unpin { messages } => pin(entries, messages, None),
             Op::Undo { .. } => {}
         }
+    }
+}
+
+fn pin(entries: &mut [Entry], messages: &[MessageId], by: Option<&EditId>) {
+    for entry in entries.iter_mut().filter(|entry| messages.contains(&entry.message.id)) {
+        entry.pinned = by.cloned();
     }
 }

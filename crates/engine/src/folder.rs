@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use throughline_core::pipeline::Journal;
 use throughline_core::stages::budget::Persisted;
-use throughline_core::{Meta, Origin, Record, SessionId, content_id};
+use throughline_core::{Card, Meta, Origin, Record, SessionId, content_id};
 use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer, resume, session};
 use throughline_wire::splice::Body;
 
@@ -25,6 +25,16 @@ impl LedgerJournal {
     /// The ledger.
     pub fn path(&self) -> &Path {
         self.writer.path()
+    }
+
+    /// What lists show of the session.
+    pub fn card(&self) -> &Card {
+        self.writer.card()
+    }
+
+    /// Changes what lists show.
+    pub fn update_card(&mut self, change: impl FnOnce(&mut Card)) -> Result<(), LedgerError> {
+        self.writer.update_card(change)
     }
 
     /// Makes sure that what was written is there after a power cut.

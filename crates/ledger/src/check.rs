@@ -174,7 +174,9 @@ impl<'a> Checker<'a> {
         for op in &edit.ops {
             let targets = match op {
                 Op::Replace { message, .. } => vec![message],
-                Op::Remove { messages } => messages.iter().collect(),
+                Op::Remove { messages } | Op::Pin { messages } | Op::Unpin { messages } => {
+                    messages.iter().collect()
+                }
                 Op::Fold { first, last, .. } => vec![first, last],
                 Op::Rewind { to } => to.iter().collect(),
                 Op::Undo { edit } => {

@@ -241,7 +241,7 @@ impl Scan<'_> {
                     let origin = Origin { session: None, offset: checkpoint_offset };
                     entries.push(Entry::new((**message).clone(), origin));
                 }
-                Item::Keep { id, origin, overlays } => {
+                Item::Keep { id, origin, overlays, pinned } => {
                     let source = sources.entry(origin.session.clone()).or_insert_with(|| {
                         let file = match &origin.session {
                             None => Some(path.to_owned()),
@@ -258,6 +258,7 @@ impl Scan<'_> {
                     }
                     let mut entry = Entry::new(message, Origin { session: origin.session.clone(), offset });
                     entry.overlays.clone_from(overlays);
+                    entry.pinned.clone_from(pinned);
                     entries.push(entry);
                 }
             }
@@ -338,7 +339,12 @@ pub(crate) fn messages_in(record: Record) -> Vec<Message> {
             .into_iter()
             .filter_map(|op| match op {
                 Op::Fold { with, .. } => Some(*with),
-                Op::Replace { .. } | Op::Remove { .. } | Op::Rewind { .. } | Op::Undo { .. } => None,
+                Op::Replace { .. }
+                | Op::Remove { .. }
+                | Op::Rewind { .. }
+                | Op::Pin { .. }
+                | Op::Unpin { .. }
+                | Op::Undo { .. } => None,
             })
             .collect(),
         Record::Meta(_) | Record::Turn(_) | Record::Event(_) | Record::Card(_) => Vec::new(),

@@ -3,7 +3,7 @@
 use crate::home::Home;
 use crate::lines::{Content, ForwardLines, open_at};
 use crate::resume::messages_in;
-use crate::{LedgerError, Problem, Reader, Resumed, SyncPolicy, Writer, resume};
+use crate::{LedgerError, Problem, Reader, Resumed, SyncPolicy, Writer, resume, resume_until};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use throughline_core::{
@@ -195,8 +195,24 @@ pub fn undo(home: &Home, path: &Path, target: Option<EditId>, now: Timestamp) ->
     Ok(Undone { target, what: what.unwrap_or_default(), by })
 }
 
+/// The view as it was just before a message was said, whatever was done to it since.
+pub fn before(home: &Home, path: &Path, id: &MessageId) -> Result<View, LedgerError> {
+    let resumed = resume(home, path)?;
+    let (session, file, offset) = locate(home, path, &resumed, id)?;
+    let view = resume_until(home, &file, offset)?.view;
+    if session == resumed.session {
+        return Ok(view);
+    }
+    // Said before the fork: its lines are the parent's.
+    let entries = view.entries().iter().cloned().map(|mut entry| {
+        entry.origin.session.get_or_insert_with(|| session.clone());
+        entry
+    });
+    Ok(View::from_entries(entries.collect()))
+}
+
 /// What an edit or checkpoint was; `None` where the session has none of that id.
-fn describe(home: &Home, path: &Path, id: &EditId) -> Result<Option<String>, LedgerError> {
+pub fn describe(home: &Home, path: &Path, id: &EditId) -> Result<Option<String>, LedgerError> {
     let mut found = None;
     each_record::<LedgerError>(home, path, &mut |_, record| {
         match record {

@@ -41,7 +41,7 @@ pub(crate) fn given(context: &Context, name: &str) -> anyhow::Result<Given> {
     }
     let mut view = View::default();
     for message in &recording.messages {
-        view.push(Entry { message: message.clone(), origin: Default::default(), overlays: Vec::new() });
+        view.push(Entry::of(message.clone(), Default::default()));
     }
     Ok(Given {
         model: recording.model_or_default().to_owned(),
@@ -93,7 +93,7 @@ fn from_request(path: &Path) -> anyhow::Result<Option<Given>> {
     let said: Vec<Arc<Message>> = request.messages.into_iter().map(Arc::new).collect();
     let mut view = View::default();
     for message in &said {
-        view.push(Entry { message: message.clone(), origin: Default::default(), overlays: Vec::new() });
+        view.push(Entry::of(message.clone(), Default::default()));
     }
     Ok(Some(Given { said, view, model, cwd: None, wire, ledger: None, is_request: true }))
 }

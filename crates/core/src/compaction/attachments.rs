@@ -16,7 +16,9 @@ pub fn files(of: &Compaction<'_>, start: usize, counter: &mut Counter) -> Vec<Me
         let shown_by =
             of.scene.entries.iter().position(|entry| Some(&entry.message.id) == file.shown_by.as_ref());
         // Visible in the kept messages, or no longer in the view: nothing to bring back.
-        let Some(at) = shown_by.filter(|&at| at < start) else { continue };
+        let Some(at) = shown_by.filter(|&at| at < start && of.scene.entries[at].pinned.is_none()) else {
+            continue;
+        };
         let Some(content) = read_text(&of.scene.entries[at]) else { continue };
         let body = format!("<attachment: {}>\n{}", file.path, within(&content, limits.file_tokens, counter));
         let message = attachment(body);

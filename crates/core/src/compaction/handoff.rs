@@ -7,7 +7,9 @@ use crate::{Block, Entry, Message, text};
 pub(super) fn user_messages(entries: &[Entry], most: u64, counter: &mut Counter) -> Vec<Entry> {
     let mut kept = Vec::new();
     let mut left = most;
-    for entry in entries.iter().rev().filter(|entry| entry.message.is_real_user()) {
+    // What is pinned stays anyway.
+    let said = |entry: &&Entry| entry.message.is_real_user() && entry.pinned.is_none();
+    for entry in entries.iter().rev().filter(said) {
         let cost = counter.message(&entry.shown()).total();
         if cost <= left {
             left -= cost;

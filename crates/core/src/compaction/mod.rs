@@ -257,7 +257,7 @@ impl Compaction<'_> {
     pub fn plan(&self, strategy: Strategy, counter: &mut Counter) -> Result<Plan, Declined> {
         let entries = self.scene.entries;
         let (scaffold, body) = self.split_scaffold();
-        if entries[body..].iter().all(|entry| entry.message.flags.summary) {
+        if entries[body..].iter().all(|entry| entry.message.flags.summary || entry.pinned.is_some()) {
             return Err(Declined::Nothing);
         }
         let room = self.room(&scaffold, counter);
@@ -274,8 +274,11 @@ impl Compaction<'_> {
                 (words, pending)
             }
         };
-        let after = entries[start..].to_vec();
-        let kept: u64 = self.scene.tokens[start..].iter().sum::<u64>()
+        // What the person pinned comes first of what is kept, however old it is.
+        let pinned = |at: &usize| entries[*at].pinned.is_some();
+        let kept: Vec<usize> = (body..start).filter(pinned).chain(start..entries.len()).collect();
+        let after: Vec<Entry> = kept.iter().map(|&at| entries[at].clone()).collect();
+        let kept: u64 = kept.iter().map(|&at| self.scene.tokens[at]).sum::<u64>()
             + before.iter().map(|entry| counter.message(&entry.message).total()).sum::<u64>();
         let most = match strategy {
             Strategy::Notes => self.limits.notes_tokens,

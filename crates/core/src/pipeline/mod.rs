@@ -35,7 +35,7 @@ pub use settings::{DEFAULT_WINDOW, Moment, Settings};
 use crate::compaction::Breaker;
 use crate::cost::{CacheMonitor, Expected, Observed, Pace, StageEffect};
 use crate::profile::Profile;
-use crate::stages::{Scene, collapse, microcompact, snip};
+use crate::stages::{Proposal, Scene, collapse, microcompact, snip};
 use crate::tokens::{Breakdown, Correction, Counter};
 use crate::{Edit, Entry, Event, Message, Origin, SharedKnowledge, Usage, View};
 use jiff::Timestamp;
@@ -312,6 +312,11 @@ impl Pipeline {
         (scene, &mut self.counter)
     }
 
+    /// What dropping turns would do now: for a person who asks, and to answer a call of `Snip` before the stage carries it out.
+    pub fn propose_snip(&mut self, request: &snip::Request) -> Result<Proposal, snip::SnipError> {
+        snip::propose(&self.scene(&Moment::default()).0, &request.ids, &request.reason)
+    }
+
     /// Whether messages are sent with marks that only the model needs.
     pub fn marks(&self) -> bool {
         self.settings.tools.snip && self.profile.snip.is_some()
@@ -365,6 +370,13 @@ impl Pipeline {
     /// Changes what is known about the next request: its window, its tools, what comes before the messages.
     pub fn settings_mut(&mut self) -> &mut Settings {
         &mut self.settings
+    }
+
+    /// Goes on under other rules. What was decided stands.
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.profile = profile;
+        self.state.breaker = Breaker::default();
+        self.state.idle = 0;
     }
 
     /// The profile.

@@ -30,5 +30,5 @@ pub use handle::{Found, Handle, HandleError, Handles, short_id};
 pub use index::{Index, LONGEST_BLOCK};
 pub use source::Archive;
 pub use text::block_text;
-pub use tool::{Call, CallError, NAME, Position, definition};
+pub use tool::{Call, CallError, NAME, Position, definition, tool};
 pub use visible::Visible;

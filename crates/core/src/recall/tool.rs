@@ -16,6 +16,11 @@ pub const NAME: &str = "Recall";
 /// assert_eq!(recall::definition(Wire::Chat)["function"]["name"], "Recall");
 /// ```
 pub fn definition(wire: Wire) -> Value {
+    tool().on(wire)
+}
+
+/// The tool, as a model is told of it.
+pub fn tool() -> ToolDefinition<'static> {
     let description = prompt(include_str!("../../../../prompts/recall.md"));
     let parameters = json!({
         "type": "object",
@@ -27,7 +32,7 @@ pub fn definition(wire: Wire) -> Value {
             "limit": {"type": "integer", "description": "With query: at most so many passages"}
         }
     });
-    ToolDefinition { name: NAME, description, parameters }.on(wire)
+    ToolDefinition { name: NAME, description, parameters }
 }
 
 /// What a call asks for.

@@ -58,7 +58,7 @@ pub fn propose(
         let mut items: Vec<Item> = Vec::new();
         for at in run {
             let entry = &scene.entries[at];
-            let is_fixed = at < scene.sent || repeated.contains(&entry.message.id);
+            let is_fixed = at < scene.sent || entry.pinned.is_some() || repeated.contains(&entry.message.id);
             for (place, result) in desk.shown.results(at) {
                 let decided =
                     is_fixed || !result::takes_words(result) || desk.shown.is_replaced(entry, place);

@@ -75,6 +75,7 @@ fn clearable(scene: &Scene<'_>, shown: &Shown<'_>, limits: &MicrocompactLimits) 
         .into_iter()
         .filter(|pair| tools.contains(pair.made.name.as_str()))
         .map(|pair| pair.result)
+        .filter(|place| scene.entries[place.0].pinned.is_none())
         .collect()
 }
 

@@ -51,7 +51,7 @@ impl Scene<'_> {
                 Op::Replace { message, .. } => drop(touched.insert(message)),
                 Op::Remove { messages } => touched.extend(messages),
                 Op::Fold { first, .. } => drop(touched.insert(first)),
-                Op::Rewind { .. } | Op::Undo { .. } => {}
+                Op::Rewind { .. } | Op::Pin { .. } | Op::Unpin { .. } | Op::Undo { .. } => {}
             }
         }
         self.entries.iter().position(|entry| touched.contains(&entry.message.id))

@@ -11,7 +11,7 @@ mod tool;
 pub use calls::{SnipCall, edit_id, find_calls, is_called};
 pub use nudge::nudge;
 pub use tags::{Tags, marked, tag};
-pub use tool::{NAME, Request, answer, definition, parse};
+pub use tool::{NAME, Request, answer, definition, parse, tool};
 
 use super::pairing::pairs;
 use super::result::Shown;
@@ -42,6 +42,14 @@ pub enum SnipError {
     Current {
         /// The id.
         id: String,
+        /// What could be dropped.
+        valid: Vec<String>,
+    },
+    /// The person wants these kept.
+    #[error("nothing was dropped: the user pinned {}. {}", .ids.join(", "), choices(.valid))]
+    Pinned {
+        /// The ids.
+        ids: Vec<String>,
         /// What could be dropped.
         valid: Vec<String>,
     },
@@ -117,6 +125,12 @@ fn drop_turns(scene: &Scene<'_>, upto: usize, request: &Request) -> Result<Propo
     }
     keep_answers_whole(entries, &mut gone);
     let trimmed = trim(entries, &mut gone);
+    let is_pinned = |at: &usize| (gone[*at] || trimmed.contains_key(at)) && entries[*at].pinned.is_some();
+    if let Some(first) = (0..entries.len()).find(is_pinned) {
+        let turn = earlier.iter().rev().find(|&&start| start <= first);
+        let ids = turn.and_then(|&at| tags.get(at)).map(str::to_owned).into_iter().collect();
+        return Err(SnipError::Pinned { ids, valid: valid() });
+    }
     let entangled = || SnipError::Entangled { ids: ids.to_vec() };
     if !begins_with_user(entries, &gone) {
         return Err(entangled());

@@ -166,6 +166,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let op = prop_oneof![
         proptest::collection::vec(id.clone(), 0..3).prop_map(|messages| Op::Remove { messages }),
         proptest::option::of(id.clone()).prop_map(|to| Op::Rewind { to }),
+        id.clone().prop_map(|m| Op::Pin { messages: vec![m] }),
+        id.clone().prop_map(|m| Op::Unpin { messages: vec![m] }),
         (id.clone(), 0..3usize).prop_map(|(message, block)| Op::Replace {
             message,
             block,

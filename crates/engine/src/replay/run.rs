@@ -55,10 +55,7 @@ impl Lane {
         let before = self.pipeline.view().entries().len();
         for (message, count) in asked.fresh {
             self.said += count.total();
-            self.pipeline.push_counted(
-                Entry { message: (*message).clone(), origin: Default::default(), overlays: Vec::new() },
-                *count,
-            );
+            self.pipeline.push_counted(Entry::of((*message).clone(), Default::default()), *count);
         }
         let last = asked.fresh.iter().rev().find_map(|(message, _)| message.at);
         let moment = Moment { now: last, ..Moment::default() };

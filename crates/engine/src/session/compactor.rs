@@ -182,6 +182,7 @@ impl Session {
     /// What a job cost goes to the ledger.
     pub(super) fn keep_receipt(&mut self, receipt: &Receipt) -> Result<(), SessionError> {
         span::receipt(receipt);
+        self.spent.add(&receipt.usage, receipt.dollars, receipt.requests.into());
         self.append_event(Event { at: Some(self.now()), name: "receipt".to_owned(), data: json!(receipt) })
     }
 }

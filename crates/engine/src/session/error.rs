@@ -23,6 +23,9 @@ pub enum SessionError {
         /// What the model takes.
         limit: u64,
     },
+    /// What a person asked for can't be done.
+    #[error("{0}")]
+    Refused(String),
     /// A hook of the user's stopped it.
     #[error("a hook stopped this: {0}")]
     Blocked(String),

@@ -1,10 +1,10 @@
 //! The moments of a session at which hooks of the user's run.
 
-use super::{Session, SessionError};
-use crate::hooks::{Context, Event, EventName, Outcome, Start};
+use super::{Session, SessionError, reminder};
+use crate::hooks::{Context, Event, EventName, Outcome, Start, ToolUse};
 use std::path::Path;
 use throughline_core::pipeline::Preparation;
-use throughline_core::{Flags, Fragment, Message, MessageId, Role};
+use throughline_core::{Block, Message, MessageId, Role};
 use throughline_model::CancelToken;
 
 impl Session {
@@ -19,17 +19,38 @@ impl Session {
 
     /// The user says something. A hook can refuse it: then nothing is recorded.
     pub async fn say(&mut self, text: &str) -> Result<MessageId, SessionError> {
+        self.say_with(text, Vec::new()).await
+    }
+
+    /// The same, with pictures or other blocks beside the words.
+    pub async fn say_with(&mut self, text: &str, beside: Vec<Block>) -> Result<MessageId, SessionError> {
         let outcome = self.run_hooks(Event::UserPromptSubmit { prompt: text }).await;
         if let Some(why) = outcome.refusal() {
             return Err(SessionError::Blocked(why.to_owned()));
         }
         let mut message = Message::text(Role::User, text);
         message.flags.typed = true;
+        message.blocks.extend(beside);
         let id = self.record(message)?;
         for message in context(&outcome) {
             self.record(message)?;
         }
         Ok(id)
+    }
+
+    /// A tool is about to run. What hooks say decides whether it may.
+    pub async fn before_tool(&mut self, tool: ToolUse<'_>) -> Outcome {
+        self.run_hooks(Event::PreToolUse { tool }).await
+    }
+
+    /// A tool has run. What hooks say is told the model.
+    pub async fn after_tool(&mut self, tool: ToolUse<'_>, response: &serde_json::Value) -> Outcome {
+        self.run_hooks(Event::PostToolUse { tool, response }).await
+    }
+
+    /// The user's attention is wanted.
+    pub async fn notify(&mut self, kind: &str, message: &str) {
+        self.run_hooks(Event::Notification { kind, message }).await;
     }
 
     /// The agent is about to end its turn. A hook can make it go on, with what it says as the reason.
@@ -113,10 +134,5 @@ impl Session {
 
 /// What hooks want the model to know, as the client's words.
 fn context(outcome: &Outcome) -> Vec<Message> {
-    let message = |text: &String| {
-        let mut message = Message::text(Role::User, Fragment::SystemReminder.render(text));
-        message.flags = Flags { meta: true, ..Flags::default() };
-        message
-    };
-    outcome.context.iter().map(message).collect()
+    outcome.context.iter().map(|text| reminder(text)).collect()
 }

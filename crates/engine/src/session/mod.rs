@@ -6,12 +6,16 @@
 
 mod ahead;
 mod compactor;
+mod context;
 mod error;
 mod frame;
 mod hooks;
+mod interrupted;
 mod notes;
 mod opening;
+mod people;
 
+pub use context::{Share, Spent, WindowUse};
 pub use error::SessionError;
 pub use frame::Frame;
 pub use opening::{Models, Scribe, SessionSettings, Start};
@@ -24,7 +28,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use std::sync::Arc;
 use throughline_core::compaction::Trigger;
-use throughline_core::pipeline::{Journal, Moment, Notice, Pass, Pipeline};
+use throughline_core::pipeline::{Change, Journal, Moment, Notice, Pass, Pipeline};
 use throughline_core::{
     Entry, Event, Flags, Fragment, Message, MessageId, Record, Role, SessionId, Turn, Usage, Wire,
     content_id, invariants,
@@ -58,8 +62,11 @@ pub struct Session {
     reminders: Vec<Message>,
     /// Where the session runs.
     cwd: Option<String>,
+    spent: Spent,
     /// What people should know, since they were last told.
     notices: Vec<Notice>,
+    /// What was done to the view, since somebody last asked.
+    changes: Vec<Change>,
     /// The same in words: about hooks, notes, files.
     warnings: Vec<String>,
 }
@@ -112,6 +119,11 @@ impl Session {
         std::mem::take(&mut self.notices)
     }
 
+    /// What was done to keep the view small, since this was last asked.
+    pub fn changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+
     /// What hooks and files had to say, since this was last asked.
     pub fn warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
@@ -119,15 +131,8 @@ impl Session {
 
     /// What the model is to be told again behind every summary (P5e): running tasks, changes of deferred tools, of agents, of
     /// what servers say about themselves. It takes the place of what was said here before.
-    pub fn remind(&mut self, reminders: Vec<String>) {
-        self.reminders = reminders
-            .iter()
-            .map(|text| {
-                let mut message = Message::text(Role::User, Fragment::SystemReminder.render(text));
-                message.flags = Flags { meta: true, ..Flags::default() };
-                message
-            })
-            .collect();
+    pub fn remind(&mut self, reminders: Vec<Message>) {
+        self.reminders = reminders;
     }
 
     /// The session's notes, where they are kept.
@@ -178,6 +183,7 @@ impl Session {
         let last = self.pipeline.view().entries().last().map(|entry| entry.message.id.clone());
         self.sent = Prefix::new(self.frame.wire, body.to_vec()).ok().map(|prefix| Sent { prefix, last });
         self.notices.extend(pass.notices.iter().cloned());
+        self.changes.extend(pass.changes.iter().cloned());
         let limit = self.pipeline.settings().window;
         if pass.tokens_after > limit {
             return Err(SessionError::DoesNotFit { tokens: pass.tokens_after, limit });
@@ -193,7 +199,10 @@ impl Session {
             self.record(message)?;
         }
         let usage = &response.usage;
-        self.append_event(usage_event(&self.frame.model, usage, self.now()))?;
+        let settings = self.pipeline.settings();
+        let dollars = settings.price.bill(usage, settings.ttl).dollars.as_f64();
+        self.spent.add(usage, dollars, 1);
+        self.append_event(usage_event(&self.frame.model, usage, dollars, self.now()))?;
         if !answer.estimated {
             self.pipeline.answered(usage);
         }
@@ -238,7 +247,7 @@ impl Session {
                 }
                 Err(error) if error.kind() == ErrorKind::TooLong && cures < CURES => {
                     cures += 1;
-                    self.learn_window(&error);
+                    self.learn_window(&error)?;
                     self.wish = Some(Wish { trigger: Trigger::TooLong, instructions: None });
                 }
                 Err(error) => return Err(error.into()),
@@ -248,13 +257,32 @@ impl Session {
 
     /// A provider that finds a request too long may say how much it takes. Where it does not, nothing is learnt: gateways
     /// have limits of their own.
-    fn learn_window(&mut self, error: &ModelError) {
+    fn learn_window(&mut self, error: &ModelError) -> Result<(), SessionError> {
         if let ModelError::TooLong { limit: Some(limit), .. } = error {
             // Chat's limit is for prompt and answer together.
             let answer = if self.frame.wire == Wire::Chat { self.frame.max_output.unwrap_or(0) } else { 0 };
             let settings = self.pipeline.settings_mut();
-            settings.window = settings.window.min(limit.saturating_sub(answer).max(LEAST_WINDOW));
+            let learnt = settings.window.min(limit.saturating_sub(answer).max(LEAST_WINDOW));
+            if learnt < settings.window {
+                settings.window = learnt;
+                // Whoever resumes the session need not run into it again.
+                self.record_turn(Some(learnt))?;
+            }
         }
+        Ok(())
+    }
+
+    /// Writes down which model is asked from here on, and how much it takes where that is not as built in.
+    fn record_turn(&mut self, window: Option<u64>) -> Result<(), SessionError> {
+        let turn = Turn {
+            at: Some(self.now()),
+            cwd: None,
+            model: Some(self.frame.model.clone()),
+            window,
+            extra: Default::default(),
+        };
+        self.journal.append(Record::Turn(Box::new(turn)))?;
+        Ok(())
     }
 
     /// Replaces the view now, because a person asked.
@@ -283,14 +311,7 @@ impl Session {
         self.frame = frame;
         self.sent = None;
         self.count_frame();
-        let turn = Turn {
-            at: Some(self.now()),
-            cwd: None,
-            model: Some(self.frame.model.clone()),
-            window: Some(new),
-            extra: Default::default(),
-        };
-        self.journal.append(Record::Turn(Box::new(turn)))?;
+        self.record_turn(Some(new))?;
         Ok(pass)
     }
 
@@ -303,6 +324,7 @@ impl Session {
         }
         let pass = self.pipeline.leave(preparation);
         self.notices.extend(pass.notices.iter().cloned());
+        self.changes.extend(pass.changes.iter().cloned());
         Ok(pass)
     }
 
@@ -327,9 +349,17 @@ impl Session {
     }
 }
 
+/// What the client reminds the model of, as a message that nobody takes for the user's.
+pub fn reminder(text: &str) -> Message {
+    let mut message = Message::text(Role::User, Fragment::SystemReminder.render(text));
+    message.flags = Flags { meta: true, ..Flags::default() };
+    message
+}
+
 /// No model takes less.
 const LEAST_WINDOW: u64 = 1_000;
 
-fn usage_event(model: &str, usage: &Usage, now: Timestamp) -> Event {
-    Event { at: Some(now), name: "usage".to_owned(), data: json!({"model": model, "usage": usage}) }
+fn usage_event(model: &str, usage: &Usage, dollars: f64, now: Timestamp) -> Event {
+    let data = json!({"model": model, "usage": usage, "dollars": dollars});
+    Event { at: Some(now), name: "usage".to_owned(), data }
 }

@@ -1,7 +1,7 @@
 //! How sessions begin, and go on.
 
 use super::ahead::Background;
-use super::{Frame, Session, SessionError};
+use super::{Frame, Session, SessionError, Spent};
 use crate::LedgerJournal;
 use crate::config::Config;
 use crate::hooks::Hooks;
@@ -149,6 +149,19 @@ impl Session {
         Ok(session)
     }
 
+    /// Begins a session on behalf of another one, as a sub-agent's.
+    pub fn open_under(
+        home: &Home,
+        parent: &SessionId,
+        start: Start,
+        models: Models,
+        settings: SessionSettings,
+    ) -> Result<Self, SessionError> {
+        let mut session = Self::open(home, start, models, settings)?;
+        session.journal.update_card(|card| card.parent_session = Some(parent.clone()))?;
+        Ok(session)
+    }
+
     /// Goes on with a session from where its ledger ends.
     pub fn resume(
         home: &Home,
@@ -210,7 +223,9 @@ impl Session {
             unobserved: Vec::new(),
             reminders: Vec::new(),
             cwd: None,
+            spent: Spent::default(),
             notices: Vec::new(),
+            changes: Vec::new(),
             warnings: Vec::new(),
         };
         session.count_frame();
@@ -222,6 +237,7 @@ impl Session {
         let path = self.journal.path().to_owned();
         let resumed = resume(&self.home, &path)?;
         let mut events = Vec::new();
+        let mut last_turn = None;
         let mut cwd = cwd.map(str::to_owned);
         let pipeline = &mut self.pipeline;
         session::each_record(&self.home, &path, &mut |_, record| {
@@ -229,13 +245,20 @@ impl Session {
                 Record::Message(message) => pipeline.remember(&Arc::new(*message)),
                 Record::Event(event) => events.push(*event),
                 Record::Meta(meta) => cwd = cwd.take().or(meta.cwd),
-                Record::Turn(_) | Record::Edit(_) | Record::Checkpoint(_) | Record::Card(_) => {}
+                Record::Turn(turn) => last_turn = Some(*turn),
+                Record::Edit(_) | Record::Checkpoint(_) | Record::Card(_) => {}
             }
             Ok::<_, LedgerError>(())
         })?;
         self.head = resumed.view.head().cloned();
         self.pipeline.restore(resumed.view);
         events.iter().for_each(|event| self.pipeline.recall_event(event));
+        events.iter().for_each(|event| self.spent.recall(event));
+        // What was learnt about the model's window, if it is still the same model.
+        if let Some(turn) = last_turn.filter(|turn| turn.model.as_ref() == Some(&self.frame.model)) {
+            let settings = self.pipeline.settings_mut();
+            settings.window = settings.window.min(turn.window.unwrap_or(u64::MAX));
+        }
         self.set_cwd(cwd, &events);
         Ok(())
     }

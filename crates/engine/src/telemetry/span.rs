@@ -209,6 +209,7 @@ pub(crate) fn failed(span: &Span, error: &SessionError) {
         SessionError::Ledger(_) => "ledger",
         SessionError::Model(error) => error.kind().name(),
         SessionError::DoesNotFit { .. } => "does_not_fit",
+        SessionError::Refused(_) => "refused",
         SessionError::Blocked(_) => "blocked",
     };
     span.record("error.type", kind);

@@ -130,7 +130,7 @@ impl Session {
     /// How a checkpoint names a message; the driver fills in where it is.
     pub(super) fn keep(&self, message: u32) -> Option<Item> {
         let id = self.id_of(message)?;
-        Some(Item::Keep { id, origin: Origin::default(), overlays: Vec::new() })
+        Some(Item::Keep { id, origin: Origin::default(), overlays: Vec::new(), pinned: None })
     }
 
     /// An edit by the client whose session this is.

@@ -169,7 +169,7 @@ fn id_of(record: &Record) -> Option<String> {
 }
 
 fn checkpoint(at: Option<Timestamp>, id: String, path: Vec<MessageId>) -> Record {
-    let keep = |id| Item::Keep { id, origin: Origin::default(), overlays: Vec::new() };
+    let keep = |id| Item::Keep { id, origin: Origin::default(), overlays: Vec::new(), pinned: None };
     Record::Checkpoint(Box::new(Checkpoint {
         id: EditId::new(id),
         at,

@@ -151,6 +151,8 @@ fn op(op: &Op) -> String {
         }
         Op::Fold { first, last, .. } => format!("fold {first}..{last}"),
         Op::Rewind { to } => format!("rewind to {}", to.as_ref().map_or("the beginning", |m| m.as_str())),
+        Op::Pin { messages } => format!("pin {}", messages.len()),
+        Op::Unpin { messages } => format!("unpin {}", messages.len()),
         Op::Undo { edit } => format!("undo {edit}"),
     }
 }

@@ -109,6 +109,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         proptest::collection::vec(id.clone(), 0..3)
             .prop_map(|ids| Op::Remove { messages: ids.into_iter().map(Into::into).collect() }),
         proptest::option::of(id.clone()).prop_map(|to| Op::Rewind { to: to.map(Into::into) }),
+        id.clone().prop_map(|m| Op::Pin { messages: vec![m.into()] }),
+        id.clone().prop_map(|m| Op::Unpin { messages: vec![m.into()] }),
         id.clone().prop_map(|m| Op::Replace {
             message: m.into(),
             block: 0,

@@ -80,6 +80,7 @@ impl Ground {
             }
             let head = if at == first_user { Head::Yes } else { Head::No };
             stays[at] = message.flags.summary
+                || entry.pinned.is_some()
                 || at < first_user
                 || is_setting(message)
                 || repeated.contains(&message.id)

@@ -10,6 +10,11 @@ pub const NAME: &str = "Snip";
 
 /// The tool's definition, as an element of a request's `tools`.
 pub fn definition(wire: Wire) -> Value {
+    tool().on(wire)
+}
+
+/// The tool, as a model is told of it.
+pub fn tool() -> ToolDefinition<'static> {
     let description = prompt(include_str!("../../../../../prompts/snip.md"));
     let parameters = json!({
         "type": "object",
@@ -23,7 +28,7 @@ pub fn definition(wire: Wire) -> Value {
         },
         "required": ["ids", "reason"]
     });
-    ToolDefinition { name: NAME, description, parameters }.on(wire)
+    ToolDefinition { name: NAME, description, parameters }
 }
 
 /// What a call asks for.

@@ -236,6 +236,23 @@ proptest! {
         run(write(&turns), &steps);
     }
 
+    /// A pinned message is shown as it was said, whatever the stages do.
+    #[test]
+    fn a_pin_holds_against_every_stage_in_any_order(turns in turns(), steps in steps(), pick in 0..40usize) {
+        let messages = write(&turns);
+        let mut stand = Stand::new(messages.clone()).with_snip().with_recall();
+        let pinned = messages[pick % messages.len()].clone();
+        let ops = vec![Op::Pin { messages: vec![pinned.id.clone()] }];
+        let pin = Edit { id: "pin".into(), at: None, stage: Stage::User, reason: String::new(), freed: None, ops };
+        stand.view.edit(pin, Default::default());
+        let mut snapshot = collapse::Snapshot::default();
+        for step in &steps {
+            take(&mut stand, step, &mut snapshot);
+            let shown = stand.view.messages().find(|message| message.id == pinned.id);
+            prop_assert_eq!(shown.as_deref(), Some(&pinned));
+        }
+    }
+
     /// Messages made of anything, once they are in order at all.
     #[test]
     fn w2_holds_for_the_oddest_conversations(messages in conversation(), steps in steps()) {

@@ -64,7 +64,12 @@ fn cleared(proposal: &Option<Proposal>) -> Vec<String> {
             let message = named("", Role::User, vec![(**with).clone()]);
             message.results().map(|result| result.call.to_string()).collect()
         }
-        Op::Remove { .. } | Op::Fold { .. } | Op::Rewind { .. } | Op::Undo { .. } => format!("{op:?}"),
+        Op::Remove { .. }
+        | Op::Fold { .. }
+        | Op::Rewind { .. }
+        | Op::Pin { .. }
+        | Op::Unpin { .. }
+        | Op::Undo { .. } => format!("{op:?}"),
     })
     .collect()
 }

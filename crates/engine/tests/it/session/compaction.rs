@@ -7,7 +7,7 @@ use std::sync::Arc;
 use throughline_core::compaction::Trigger;
 use throughline_core::pipeline::Notice;
 use throughline_core::{CallId, Message, Record, Role, Wire};
-use throughline_engine::session::{Frame, Models, Scribe, Session};
+use throughline_engine::session::{Frame, Models, Scribe, Session, reminder};
 use throughline_ledger::{LedgerError, session};
 use throughline_model::{CancelToken, Prefix};
 use throughline_testkit::{Answer, Fault, Playbook, Playlist, Seen, Window, Wording, playbook};
@@ -238,7 +238,7 @@ fn p5e_running_tasks_and_changed_tools_come_back_behind_the_summary() {
     let stage = Stage::new(Wire::Responses, obliging());
     runtime().block_on(async {
         let mut session = stage.open();
-        session.remind(vec!["Task 7 (npm run watch) is running.".to_owned()]);
+        session.remind(vec![reminder("Task 7 (npm run watch) is running.")]);
         for n in 0..3 {
             session.record(long_words(n)).unwrap();
             session.ask(None, CancelToken::new()).await.unwrap();

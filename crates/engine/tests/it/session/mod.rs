@@ -8,6 +8,7 @@ mod hooks;
 mod killed;
 mod life;
 mod notes;
+mod people;
 
 use crate::common::tiny;
 use std::sync::Arc;

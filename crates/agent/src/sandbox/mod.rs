@@ -1,0 +1,1 @@
+//! A cage for shell commands, where the kernel has one.

@@ -1,0 +1,1 @@
+//! The agent and its parts, over real files, real processes and real sockets.
