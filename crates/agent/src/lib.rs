@@ -1,9 +1,10 @@
 //! A coding agent: it asks a model, carries out the tools that the model calls, under permissions, and keeps everything in a
 //! [session](throughline_engine::session::Session) that loses nothing.
 //!
-//! No terminal here: whoever shows the agent hears [`Event`]s and answers [`Approver`] questions.
+//! No terminal here: whoever shows the agent hears [`Event`]s and answers the questions of an [`Approver`](permissions::Approver).
 
 mod access;
+pub mod agent;
 pub mod assembly;
 mod event;
 pub mod files;

@@ -24,6 +24,12 @@ pub trait Tool: Send + Sync {
     /// Carries out a call that was permitted. When `cx.cancel` is cancelled it stops soon, and what it began is undone or stopped.
     fn run<'a>(&'a self, input: &'a Value, cx: ToolContext<'a>) -> BoxFuture<'a, ToolOutput>;
 
+    /// What a call would do to files, for people who are asked. Nothing is done.
+    fn preview(&self, input: &Value, workspace: &Workspace) -> Vec<FileDiff> {
+        let _ = (input, workspace);
+        Vec::new()
+    }
+
     /// One line for people that says what a call does, such as `Read src/main.rs`.
     fn summary(&self, input: &Value) -> String {
         let name = self.definition().name.to_owned();
@@ -161,6 +167,13 @@ impl Toolset {
             self.tools.push(tool);
         }
         is_free
+    }
+
+    /// Adds several, as [`add`](Self::add) does.
+    pub fn extend(&mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) {
+        for tool in tools {
+            self.add(tool);
+        }
     }
 
     /// The tool of a name.

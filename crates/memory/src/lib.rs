@@ -1,7 +1,8 @@
 //! What a session remembers of itself.
 //!
 //! [`notes`]: the running summary of one session, kept up to date in the background by a model or from facts alone, and skills
-//! made of it.
+//! made of it. [`topics`]: what is remembered of a project beyond its sessions, a file each. [`redact()`](redact::redact):
+//! secrets stay out of it.
 //!
 //! ```
 //! use throughline_core::tokens::Counter;
@@ -42,5 +43,7 @@
 
 pub mod notes;
 mod project;
+pub mod redact;
+pub mod topics;
 
 pub use project::ProjectSlug;

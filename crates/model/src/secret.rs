@@ -14,7 +14,7 @@ impl Secret {
     }
 
     /// The value. Only what sends it may ask.
-    pub(crate) fn expose(&self) -> &str {
+    pub fn expose(&self) -> &str {
         &self.0
     }
 }

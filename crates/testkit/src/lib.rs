@@ -52,6 +52,7 @@ mod fault;
 mod figures;
 mod gate;
 mod http;
+pub mod mcp;
 mod nowhere;
 mod plan;
 pub mod playbook;

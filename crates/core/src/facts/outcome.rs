@@ -52,8 +52,17 @@ impl Outcome {
 fn exit_status(text: &str) -> Option<i32> {
     let head = crate::text::head(text, 300);
     let tail = crate::text::tail(text, 200);
+    if let Some(status) = own_status(tail) {
+        return Some(status);
+    }
     // Behind the output only the client's own metadata counts.
     find_status(head, &MARKS).or_else(|| find_status(tail, &MARKS[6..]))
+}
+
+/// Our own agent ends a command's output with a line `[exit status 1]`.
+fn own_status(tail: &str) -> Option<i32> {
+    let last = tail.trim_end().lines().next_back()?;
+    last.strip_prefix("[exit status ")?.strip_suffix(']')?.parse().ok()
 }
 
 /// The number behind the first place of a mark, for the first of the marks that has one.
@@ -82,6 +91,8 @@ mod tests {
     fn the_statuses_of_both_clients_are_read() {
         assert_eq!(of("Exit code 2\nls: no such file").exit, Some(2));
         assert_eq!(of("Chunk ID: 1\nWall time: 0.1\nProcess exited with code 0\nOutput:\nok").exit, Some(0));
+        let own = format!("{}[exit status 101]", "a line\n".repeat(200));
+        assert_eq!(of(&own), Outcome { failed: true, exit: Some(101) });
         let json = format!(
             r#"{{"output":"{}","metadata":{{"exit_code":1,"duration_seconds":2}}}}"#,
             "x".repeat(900)

@@ -13,7 +13,7 @@ use toml::{Table, Value};
 /// One key, for people. Values are as a file would hold them; what may be secret is hidden.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyInfo {
-    /// Its place, with dots. `NAME` stands for the name of any profile.
+    /// Its place, with dots. `NAME` stands for the name of any profile or server.
     pub key: String,
     /// What it holds, in words.
     pub kind: String,
@@ -45,11 +45,17 @@ impl Config {
             .collect()
     }
 
-    /// Every key with its value in force and who set it. Of profiles: the one in force and those that were set up.
+    /// Every key with its value in force and who set it. Of profiles: the one in force and those that were set up; of
+    /// servers: those that are there.
     pub fn explain(&self) -> Result<Vec<KeyInfo>, ConfigError> {
-        let (figures, plain): (Vec<&Key>, Vec<&Key>) =
+        let (figures, others): (Vec<&Key>, Vec<&Key>) =
             SCHEMA.keys.iter().partition(|key| key.path.starts_with("profiles.*."));
-        let mut all: Vec<KeyInfo> = plain.into_iter().map(|key| self.plain(key)).collect();
+        let (servers, plain): (Vec<&Key>, Vec<&Key>) =
+            others.into_iter().partition(|key| key.path.starts_with("mcp.servers.*."));
+        let mut all: Vec<KeyInfo> = plain.into_iter().map(|key| self.plain(key, key.path.clone())).collect();
+        for name in self.mcp.servers.keys() {
+            all.extend(servers.iter().map(|key| self.plain(key, key.path.replacen('*', name, 1))));
+        }
         let mut names: BTreeSet<&str> = profiles::declared(&self.settings);
         names.insert(&self.profile.name);
         for name in names {
@@ -79,16 +85,16 @@ impl Config {
         Ok(all)
     }
 
-    fn plain(&self, key: &Key) -> KeyInfo {
+    fn plain(&self, key: &Key, path: String) -> KeyInfo {
         let default = key.default.as_ref().map(|value| key.shown(value));
-        let now = match self.settings.get(&key.path) {
+        let now = match self.settings.get(&path) {
             Some(setting) => {
                 let value = (!key.is_off(&setting.value)).then(|| key.shown(&setting.value));
                 Now { value, default, origin: setting.origin.clone() }
             }
             None => Now { value: default.clone(), default, origin: Origin::Default },
         };
-        info(key, key.path.clone(), now)
+        info(key, path, now)
     }
 }
 

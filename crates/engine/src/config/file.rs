@@ -4,7 +4,7 @@ use super::error::ConfigError;
 use super::key::Kind;
 use super::layers::Setting;
 use super::origin::{Lines, Origin, Place};
-use super::schema::SCHEMA;
+use super::schema::{NAMED, SCHEMA};
 use super::tables;
 use serde::Deserialize;
 use std::fs::{self, File};
@@ -104,10 +104,13 @@ pub(super) fn check_name(above: &str, name: &str, origin: &Origin) -> Result<(),
     let key = || tables::join(above, &format!("{name:?}"));
     match (is_plain, above) {
         (true, _) => Ok(()),
-        (false, "profiles") => Err(ConfigError::Invalid {
+        (false, section) if NAMED.contains(&section) => Err(ConfigError::Invalid {
             origin: origin.clone(),
             key: key(),
-            message: format!("is no name for a profile; use letters, digits, `-` and `_`, {LONGEST} at most"),
+            message: format!(
+                "is no name for a {}; use letters, digits, `-` and `_`, {LONGEST} at most",
+                if section == "profiles" { "profile" } else { "server" }
+            ),
         }),
         (false, _) => Err(ConfigError::Unknown { origin: origin.clone(), key: key(), nearest: None }),
     }

@@ -108,6 +108,11 @@ pub(super) enum Scope {
     User(&'static str),
     /// The user; the project only to this value, and why.
     ProjectTo(&'static str, &'static str),
+    /// The user; the project only to a value that stands no later in this list than the one in force without it, and why.
+    /// From the strictest to the loosest.
+    Stricter(&'static [&'static str], &'static str),
+    /// Both: what the project lists is added to what the user lists, and takes nothing away.
+    Adds,
 }
 
 /// Whether a value fits, or what is wrong with it.
@@ -115,7 +120,7 @@ pub(super) type Check = Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
 
 /// One key.
 pub(super) struct Key {
-    /// Its place, with dots. `*` stands for the name of a profile.
+    /// Its place, with dots. `*` stands for a name that people choose: of a profile, of a server.
     pub(super) path: String,
     pub(super) kind: Kind,
     /// The built-in value; `None`: unset.

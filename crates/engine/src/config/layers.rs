@@ -5,7 +5,7 @@ use super::error::{ConfigError, Warning};
 use super::file;
 use super::key::{Key, Scope};
 use super::origin::Origin;
-use super::schema::{SCHEMA, variable};
+use super::schema::{SCHEMA, chosen, variable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use throughline_core::profile::Profile;
@@ -91,26 +91,33 @@ pub(super) fn gather(sources: &Sources<'_>) -> Result<(Settings, Vec<Warning>), 
     if let Some(path) = &sources.project
         && let Some(text) = file::read(path)?
     {
-        let (allowed, refused) = sift(file::settings(path, &text, Origin::Project)?);
+        let (allowed, refused) = sift(&merged, file::settings(path, &text, Origin::Project)?);
         add(&mut merged, allowed)?;
         warnings = refused;
     }
     let flags = flags(&sources.flags)?;
-    let profiles = profiles(merged.keys().chain(flags.iter().map(|flag| &flag.key)));
-    add(&mut merged, variables(sources.environment, &profiles))?;
+    let names = names(merged.keys().chain(flags.iter().map(|flag| &flag.key)));
+    add(&mut merged, variables(sources.environment, &names))?;
     add(&mut merged, flags)?;
     Ok((merged, warnings))
 }
 
-/// Takes settings in; they win over what is there.
+/// Takes settings in; they win over what is there, but for a project's lists that only add.
 fn add(merged: &mut Settings, settings: Vec<Setting>) -> Result<(), ConfigError> {
-    for setting in settings {
+    for mut setting in settings {
         if let Some(key) = SCHEMA.find(&setting.key) {
             key.judge(&setting.value).map_err(|message| ConfigError::Invalid {
                 origin: setting.origin.clone(),
                 key: setting.key.clone(),
                 message,
             })?;
+        }
+        if SCHEMA.find(&setting.key).is_some_and(|key| key.scope == Scope::Adds)
+            && let Origin::Project(_) = setting.origin
+            && let Some(Value::Array(users)) = merged.get(&setting.key).map(|users| &users.value)
+            && let Value::Array(added) = &mut setting.value
+        {
+            added.splice(0..0, users.iter().cloned());
         }
         // A key below a stage says that it runs.
         for (at, _) in setting.key.match_indices('.') {
@@ -130,15 +137,24 @@ fn add(merged: &mut Settings, settings: Vec<Setting>) -> Result<(), ConfigError>
     Ok(())
 }
 
-/// Tells what a project may set from what it may not.
-fn sift(settings: Vec<Setting>) -> (Vec<Setting>, Vec<Warning>) {
+/// Tells what a project may set from what it may not, given what the user set.
+fn sift(users: &Settings, settings: Vec<Setting>) -> (Vec<Setting>, Vec<Warning>) {
     let mut warnings = Vec::new();
     let mut allowed = Vec::new();
     for setting in settings {
-        let reason = match SCHEMA.find(&setting.key).map(|key| key.scope) {
+        let key = SCHEMA.find(&setting.key);
+        let reason = match key.map(|key| key.scope) {
             Some(Scope::User(reason)) => Some(reason),
             Some(Scope::ProjectTo(value, reason)) => (word(&setting.value) != value).then_some(reason),
-            Some(Scope::Anyone) | None => None,
+            Some(Scope::Stricter(order, reason)) => {
+                let before = users.get(&setting.key).map(|users| &users.value);
+                let before = before.or(key.and_then(|key| key.default.as_ref()));
+                let rank = |value: &Value| order.iter().position(|known| *known == word(value));
+                // A value that nobody knows is a mistake, which the check reports.
+                let is_looser = rank(&setting.value) > before.and_then(rank);
+                is_looser.then_some(reason)
+            }
+            Some(Scope::Anyone | Scope::Adds) | None => None,
         };
         match reason {
             Some(reason) => warnings.push(Warning { origin: setting.origin, key: setting.key, reason }),
@@ -152,17 +168,21 @@ fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The profiles that anybody speaks of.
-fn profiles<'a>(keys: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
-    let named = keys.filter_map(|key| key.strip_prefix("profiles.")?.split('.').next());
-    named.chain(Profile::NAMES).map(str::to_owned).collect()
+/// The profiles and servers that anybody speaks of: where they are, and their names.
+fn names<'a>(keys: impl Iterator<Item = &'a String>) -> BTreeSet<(&'static str, String)> {
+    let builtin = Profile::NAMES.into_iter().map(|name| ("profiles", name));
+    let named = keys.filter_map(|key| chosen(key)).chain(builtin);
+    named.map(|(section, name)| (section, name.to_owned())).collect()
 }
 
-fn variables(environment: Environment<'_>, profiles: &BTreeSet<String>) -> Vec<Setting> {
+fn variables(environment: Environment<'_>, names: &BTreeSet<(&'static str, String)>) -> Vec<Setting> {
     let mut found = Vec::new();
     for key in SCHEMA.keys.iter().filter(|key| key.kind.is_scalar()) {
-        let places = match key.path.strip_prefix("profiles.*.") {
-            Some(below) => profiles.iter().map(|name| format!("profiles.{name}.{below}")).collect(),
+        let places = match key.path.split_once(".*.") {
+            Some((above, below)) => {
+                let of_section = names.iter().filter(|(section, _)| *section == above);
+                of_section.map(|(_, name)| format!("{above}.{name}.{below}")).collect()
+            }
             None => vec![key.path.clone()],
         };
         for place in places {
@@ -179,8 +199,8 @@ fn variables(environment: Environment<'_>, profiles: &BTreeSet<String>) -> Vec<S
 
 fn flags(flags: &[(String, String)]) -> Result<Vec<Setting>, ConfigError> {
     let setting = |(path, text): &(String, String)| {
-        if let Some(("profiles", rest)) = path.split_once('.') {
-            file::check_name("profiles", rest.split('.').next().unwrap_or_default(), &Origin::Flag)?;
+        if let Some((section, name)) = chosen(path) {
+            file::check_name(section, name, &Origin::Flag)?;
         }
         let Some(key) = SCHEMA.find(path) else {
             let nearest = SCHEMA.nearest(path);

@@ -5,8 +5,8 @@
 //! all keys; it is made from the same list ([`reference()`]).
 //!
 //! **A project's file is somebody else's.** It may choose profiles and figures. It may not redirect storage, change endpoints,
-//! keys, commands, headers or proxies, add hooks, nor switch network or telemetry on: such keys are ignored, and a
-//! [`Warning`] says why.
+//! keys, commands, headers or proxies, add hooks, permit an agent anything, nor switch network or telemetry on: such keys are
+//! ignored, and a [`Warning`] says why.
 //!
 //! **Bad input is an error that names its place**, and the nearest known key. Secrets are in no message.
 //!
@@ -24,9 +24,11 @@ mod explain;
 mod file;
 mod key;
 mod layers;
+mod mcp;
 mod model;
 mod origin;
 mod page;
+mod permissions;
 mod profiles;
 mod schema;
 mod sections;
@@ -37,10 +39,12 @@ pub use error::{ConfigError, Warning};
 pub use explain::KeyInfo;
 pub use file::FILE_LIMIT;
 pub use layers::{PROJECT_FILE, Sources};
+pub use mcp::{Deferred, Mcp, McpServer};
 pub use model::{ModelSettings, ScribeSettings};
 pub use origin::{Origin, Place};
 pub use page::reference;
-pub use types::{Storage, Sync, Telemetry, Tools, Window, Writer};
+pub use permissions::{PermissionMode, PermissionSettings};
+pub use types::{AgentSettings, Storage, Sync, Telemetry, Tools, Window, Writer};
 
 use crate::hooks::HookSettings;
 use layers::Settings;
@@ -71,12 +75,18 @@ pub struct Config {
     pub governor: GovernorLimits,
     /// Our own tools.
     pub tools: Tools,
+    /// Our own agent.
+    pub agent: AgentSettings,
+    /// What an agent may do without asking.
+    pub permissions: PermissionSettings,
     /// Where sessions are kept.
     pub storage: Storage,
     /// Hooks.
     pub hooks: HookSettings,
     /// Spans and metrics.
     pub telemetry: Telemetry,
+    /// Servers of tools.
+    pub mcp: Mcp,
     settings: Settings,
 }
 
@@ -109,9 +119,12 @@ impl Config {
             notes: section(&settings, "notes")?,
             governor: section(&settings, "governor")?,
             tools: section(&settings, "tools")?,
+            agent: section(&settings, "agent")?,
+            permissions: section(&settings, "permissions")?,
             storage: section(&settings, "storage")?,
             hooks: section(&settings, "hooks")?,
             telemetry: section(&settings, "telemetry")?,
+            mcp: section(&settings, "mcp")?,
             settings,
         })
     }

@@ -28,7 +28,7 @@ pub fn reference() -> String {
         if above == "scribe" && SCHEMA.find(&tables::join("model", name)).is_some() {
             continue;
         }
-        row(&mut page, key, name);
+        row(&mut page, key, &name.replacen(".*.", ".NAME.", 1));
     }
     page.push_str(
         "\n## `[profiles.NAME]`\n\nThe figures of a profile, with what the built-in ones have. `–`: unset, or the stage does \
@@ -59,11 +59,17 @@ fn heading(page: &mut String, section: &str) {
 
 fn row(page: &mut String, key: &Key, name: &str) {
     let default = key.default.as_ref().map_or_else(|| "–".to_owned(), |value| code(&key.shown(value)));
-    let variable = if key.kind.is_scalar() { code(&variable(&key.path)) } else { "–".to_owned() };
+    let variable = if key.kind.is_scalar() {
+        code(&variable(&key.path.replacen(".*.", ".NAME.", 1)))
+    } else {
+        "–".to_owned()
+    };
     let project = match key.scope {
         Scope::Anyone => "yes".to_owned(),
         Scope::User(_) => "no".to_owned(),
         Scope::ProjectTo(value, _) => format!("only {}", code(value)),
+        Scope::Stricter(..) => "only stricter".to_owned(),
+        Scope::Adds => "adds".to_owned(),
     };
     let kind = cell(&key.kind.describe());
     let _ = writeln!(page, "| `{name}` | {kind} | {default} | {variable} | {project} | {} |", cell(key.doc));

@@ -187,14 +187,25 @@ impl Schema {
     }
 }
 
-/// A place with `*` for the name of a profile.
+/// What has names below it that people choose.
+pub(super) const NAMED: [&str; 2] = ["profiles", "mcp.servers"];
+
+/// The section that a place lies in, and the chosen name of what it belongs to there.
+pub(super) fn chosen(path: &str) -> Option<(&'static str, &str)> {
+    NAMED.into_iter().find_map(|section| {
+        let rest = path.strip_prefix(section)?.strip_prefix('.')?;
+        Some((section, rest.split_once('.').map_or(rest, |(name, _)| name)))
+    })
+}
+
+/// A place with `*` for the name that somebody chose.
 fn starred(path: &str) -> String {
-    match path.split_once('.') {
-        Some(("profiles", rest)) => {
-            let below = rest.split_once('.').map(|(_, below)| format!(".{below}")).unwrap_or_default();
-            format!("profiles.*{below}")
+    match chosen(path) {
+        Some((section, name)) => {
+            let below = path.get(section.len() + 1 + name.len()..).unwrap_or_default();
+            format!("{section}.*{below}")
         }
-        Some(_) | None => path.to_owned(),
+        None => path.to_owned(),
     }
 }
 

@@ -42,6 +42,30 @@ impl From<Tools> for OwnTools {
     }
 }
 
+/// `[agent]`: our own agent, `throughline chat` and `throughline exec`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentSettings {
+    /// The most answers of the model in one turn.
+    pub max_steps: usize,
+    /// What the agent is told in every session.
+    pub instructions: String,
+    /// Whether it may fetch pages.
+    pub web_fetch: bool,
+}
+
+impl Default for AgentSettings {
+    fn default() -> Self {
+        Self { max_steps: 200, instructions: String::new(), web_fetch: false }
+    }
+}
+
+impl AgentSettings {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.max_steps == 0 { Err("a turn has at least one step".to_owned()) } else { Ok(()) }
+    }
+}
+
 /// `[storage]`: where and how sessions are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

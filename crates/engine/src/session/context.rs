@@ -1,7 +1,8 @@
 //! How full a session's window is, and with what; what it has cost.
 
-use super::Session;
+use super::{Session, SessionError};
 use serde::Serialize;
+use serde_json::json;
 use throughline_core::{Event, Message, Role, Usage};
 
 /// What a part of the window holds.
@@ -150,6 +151,14 @@ impl Session {
     /// What the session has taken since it began, background work and earlier runs included.
     pub fn spent(&self) -> Spent {
         self.spent
+    }
+
+    /// Something was done on the session's behalf, such as by a sub-agent: it counts as the session's.
+    pub fn add_spent(&mut self, job: &str, spent: Spent) -> Result<(), SessionError> {
+        let Spent { requests, usage, dollars } = spent;
+        self.spent.add(&usage, dollars, requests);
+        let data = json!({"job": job, "requests": requests, "usage": usage, "dollars": dollars});
+        self.append_event(Event { at: Some(self.now()), name: "receipt".to_owned(), data })
     }
 
     /// The user's messages that the view shows, oldest first.

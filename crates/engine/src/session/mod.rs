@@ -25,7 +25,8 @@ use crate::telemetry::span;
 use ahead::Background;
 use bytes::Bytes;
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use throughline_core::compaction::Trigger;
 use throughline_core::pipeline::{Change, Journal, Moment, Notice, Pass, Pipeline};
@@ -63,6 +64,10 @@ pub struct Session {
     /// Where the session runs.
     cwd: Option<String>,
     spent: Spent,
+    /// What project files want summaries to pay attention to.
+    standing: Option<String>,
+    /// The newest of each kind of what the host keeps in the ledger.
+    kept: BTreeMap<String, Value>,
     /// What people should know, since they were last told.
     notices: Vec<Notice>,
     /// What was done to the view, since somebody last asked.
@@ -114,6 +119,23 @@ impl Session {
         self.journal.path()
     }
 
+    /// The folder for what belongs to the session beside its ledger: long results, what tools keep.
+    pub fn folder(&self) -> std::path::PathBuf {
+        opening::folder_of(&self.home, &self.id)
+    }
+
+    /// Other words around the messages, before anything was asked: tools may need to know the session that they are for.
+    pub fn set_frame(&mut self, frame: Frame) {
+        self.frame = frame;
+        self.sent = None;
+        self.count_frame();
+    }
+
+    /// What comes around the messages.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
     /// What people should know, since this was last asked.
     pub fn notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
@@ -133,6 +155,23 @@ impl Session {
     /// what servers say about themselves. It takes the place of what was said here before.
     pub fn remind(&mut self, reminders: Vec<Message>) {
         self.reminders = reminders;
+    }
+
+    /// What every summary is to pay attention to, as project files say (P5b). What a person asks for comes on top.
+    pub fn set_compact_instructions(&mut self, instructions: Option<&str>) {
+        self.standing = instructions.map(str::to_owned);
+    }
+
+    /// Keeps something of the host's in the ledger, under a name of its own; the newest of a name is there again after
+    /// [resuming](Self::resume).
+    pub fn keep(&mut self, name: &str, data: Value) -> Result<(), SessionError> {
+        self.kept.insert(name.to_owned(), data.clone());
+        self.append_event(Event { at: Some(self.now()), name: name.to_owned(), data })
+    }
+
+    /// What was [kept](Self::keep) under a name.
+    pub fn kept(&self, name: &str) -> Option<&Value> {
+        self.kept.get(name)
     }
 
     /// The session's notes, where they are kept.
@@ -331,6 +370,10 @@ impl Session {
     fn moment(&self, wish: Option<Wish>) -> Moment {
         let (compact, instructions) =
             wish.map_or((None, None), |wish| (Some(wish.trigger), wish.instructions));
+        let instructions = match (&self.standing, instructions) {
+            (Some(standing), Some(wanted)) => Some(format!("{standing}\n\n{wanted}")),
+            (standing, wanted) => wanted.or_else(|| standing.clone()),
+        };
         let reminders = self.reminders.clone();
         Moment { now: Some(self.now()), compact, instructions, reminders, notes: None }
     }

@@ -128,6 +128,11 @@ pub struct Start {
     pub cwd: Option<String>,
 }
 
+/// The folder for what belongs to a session beside its ledger.
+pub(super) fn folder_of(home: &Home, id: &SessionId) -> std::path::PathBuf {
+    home.root().join("sessions-data").join(id.as_str())
+}
+
 /// The input window of a model.
 pub(super) fn window_of(model: &str) -> u64 {
     Settings::for_model(model).window
@@ -205,7 +210,7 @@ impl Session {
         known.ttl = settings.ttl;
         known.spans_elsewhere = !matches!(models.scribe, Scribe::Offline);
         let id = SessionId::from(id);
-        let folder = home.root().join("sessions-data").join(id.as_str());
+        let folder = folder_of(home, &id);
         let pipeline = Pipeline::new(settings.profile.clone(), known);
         let mut session = Self {
             home: home.clone(),
@@ -224,6 +229,8 @@ impl Session {
             reminders: Vec::new(),
             cwd: None,
             spent: Spent::default(),
+            standing: None,
+            kept: Default::default(),
             notices: Vec::new(),
             changes: Vec::new(),
             warnings: Vec::new(),
@@ -254,6 +261,7 @@ impl Session {
         self.pipeline.restore(resumed.view);
         events.iter().for_each(|event| self.pipeline.recall_event(event));
         events.iter().for_each(|event| self.spent.recall(event));
+        self.kept.extend(events.iter().map(|event| (event.name.clone(), event.data.clone())));
         // What was learnt about the model's window, if it is still the same model.
         if let Some(turn) = last_turn.filter(|turn| turn.model.as_ref() == Some(&self.frame.model)) {
             let settings = self.pipeline.settings_mut();

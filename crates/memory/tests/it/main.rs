@@ -1,4 +1,4 @@
-//! Session notes, from the trigger to the skill.
+//! Session notes, from the trigger to the skill; and what is remembered beyond sessions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -10,7 +10,10 @@ mod keeping;
 mod models;
 mod offline;
 mod prompts;
+mod redaction;
 mod skills;
 mod templates;
+mod topics;
+mod topics_trouble;
 mod triggers;
 mod trouble;

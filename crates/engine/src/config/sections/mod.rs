@@ -1,11 +1,13 @@
 //! What each section holds. A new section is one more [`Part`] in [`keys`].
 
+mod mcp;
 mod model;
+mod permissions;
 pub(super) mod profile;
 
 use super::key::{Key, Kind, Scope};
 use super::schema::{Note, Part, fits};
-use super::types::{Storage, Telemetry, Tools, Window};
+use super::types::{AgentSettings, Storage, Telemetry, Tools, Window};
 use crate::hooks::{EventName, HookSettings};
 use serde::{Deserialize, Serialize};
 use throughline_memory::notes::NotesLimits;
@@ -71,6 +73,17 @@ const TOOLS: &[Note] = &[
     note("recall", "Whether the model is given `Recall`, to read again what was cut."),
 ];
 
+const AGENT: &[Note] = &[
+    note("max_steps", "The most answers of the model in one turn of `chat` and `exec`."),
+    note("instructions", "What the agent is told in every session, in your words.")
+        .scope(Scope::User("a project says what it wants in AGENTS.md")),
+    note(
+        "web_fetch",
+        "Whether the agent is given `WebFetch`. Each address is asked for unless a rule permits it.",
+    )
+    .scope(Scope::ProjectTo("false", "a project may switch the network off, not on")),
+];
+
 const STORED: &[Note] = &[
     note("root", "The folder of sessions, blobs and indexes. Unset: the home folder.").kind(Kind::Path),
     note("sync", "When records are forced to disk, for the case of a power cut.")
@@ -113,6 +126,7 @@ fn doc(event: EventName) -> &'static str {
 pub(super) fn keys() -> Vec<Key> {
     let top = Top { profile: "throughline".to_owned() };
     let (window, tools, storage) = (Window::default(), Tools::default(), Storage::default());
+    let agent = AgentSettings::default();
     let (notes, governor, telemetry) =
         (NotesLimits::default(), GovernorLimits::default(), Telemetry::default());
     let anyone = Scope::Anyone;
@@ -123,10 +137,14 @@ pub(super) fn keys() -> Vec<Key> {
         Part { prefix: "notes", base: &notes, notes: NOTES, scope: anyone, check: fits }.keys(),
         Part { prefix: "governor", base: &governor, notes: GOVERNOR, scope: SPENDING, check: fits }.keys(),
         Part { prefix: "tools", base: &tools, notes: TOOLS, scope: anyone, check: fits }.keys(),
+        Part { prefix: "agent", base: &agent, notes: AGENT, scope: SPENDING, check: AgentSettings::check }
+            .keys(),
+        permissions::keys(),
         Part { prefix: "storage", base: &storage, notes: STORED, scope: STORAGE, check: Storage::check }
             .keys(),
         hooks(),
         Part { prefix: "telemetry", base: &telemetry, notes: TELEMETRY, scope: NETWORK, check: fits }.keys(),
+        mcp::keys(),
         profile::keys(),
     ]
     .into_iter()

@@ -95,7 +95,7 @@ pub(super) fn keys() -> Vec<Key> {
     let own = section("scribe").into_iter().map(|key| Key {
         scope: match key.scope {
             Scope::Anyone => ENDPOINT,
-            Scope::User(_) | Scope::ProjectTo(..) => key.scope,
+            Scope::User(_) | Scope::ProjectTo(..) | Scope::Stricter(..) | Scope::Adds => key.scope,
         },
         ..key
     });

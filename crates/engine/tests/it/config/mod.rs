@@ -1,7 +1,9 @@
 //! Configuration.
 
 mod layers;
+mod mcp;
 mod mistakes;
+mod permissions;
 mod project;
 mod properties;
 mod shown;

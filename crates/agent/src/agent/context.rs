@@ -1,0 +1,83 @@
+//! What the session is told, beyond what is said in it.
+
+use super::{Agent, AgentError, Desk};
+use crate::Event;
+use crate::assembly::{Assembled, mode_text};
+use crate::permissions::describe;
+use serde_json::json;
+use throughline_core::Message;
+use throughline_core::pipeline::Pass;
+use throughline_engine::session::reminder;
+
+/// The event that keeps what a session was told.
+pub(super) const TOLD: &str = "agent.told";
+
+impl Agent {
+    /// Tells the model what changed since it was last told (A2): files are read again, and the mode, the date, skills and servers are
+    /// looked at.
+    pub(super) fn tell_changes(&mut self) -> Result<(), AgentError> {
+        let Some(briefing) = &mut self.briefing else { return Ok(()) };
+        let mode = self.kit.mode.get();
+        briefing.sources.permissions = Some(describe(mode, &self.kit.policy));
+        briefing.sources.mode_text = mode_text(mode).map(str::to_owned);
+        briefing.sources.deferred = briefing.servers.deferred_listing();
+        briefing.sources.mcp = briefing.servers.instructions();
+        briefing.assembled = Assembled::full(&briefing.sources);
+        briefing.skills.set(briefing.assembled.skills().clone());
+        self.session.set_compact_instructions(briefing.assembled.compact_instructions());
+        let changes = briefing.told.changes(&briefing.assembled, self.kit.wire());
+        if changes.is_empty() {
+            return Ok(());
+        }
+        briefing.told = briefing.assembled.told();
+        let told = json!({"first": briefing.first, "told": briefing.told});
+        for message in changes {
+            self.session.record(message)?;
+        }
+        self.session.keep(TOLD, told)?;
+        Ok(())
+    }
+
+    /// What a compaction must not lose: what differs from the head of the conversation, and what runs in the background.
+    pub(super) fn remind(&mut self) {
+        let mut reminders: Vec<Message> = Vec::new();
+        if let Some(briefing) = &self.briefing {
+            reminders.extend(briefing.first.changes(&briefing.assembled, self.kit.wire()));
+        }
+        let running = self.kit.tasks.running();
+        if !running.is_empty() {
+            let lines: Vec<String> =
+                running.iter().map(|task| format!("- {}: {}", task.id, task.command)).collect();
+            reminders.push(reminder(&format!("Commands still run in the background:\n{}", lines.join("\n"))));
+        }
+        self.session.remind(reminders);
+    }
+
+    /// Skills that the user's words name, as messages.
+    pub(super) fn skills_named(&mut self, words: &str, desk: &Desk<'_>) -> Vec<Message> {
+        let Some(briefing) = &self.briefing else { return Vec::new() };
+        let (messages, warnings) = briefing.assembled.mentioned(words);
+        warnings.into_iter().for_each(|text| desk.listener.hear(Event::Warning { text }));
+        messages
+    }
+
+    /// Replaces the view now, because a person asked; `focus` is what the summary is to pay attention to.
+    pub async fn compact(&mut self, focus: Option<&str>, desk: &Desk<'_>) -> Result<Pass, AgentError> {
+        self.remind();
+        let pass = self.session.compact_now(focus).await?;
+        self.hear_session(desk);
+        Ok(pass)
+    }
+
+    /// Tells the model of commands in the background that have ended since.
+    pub(super) fn tell_finished(&mut self, desk: &Desk<'_>) -> Result<(), AgentError> {
+        for end in self.kit.tasks.take_finished() {
+            let said = end.last_line.map(|line| format!(" Its last line: {line}")).unwrap_or_default();
+            let text =
+                format!("The background command {} ({}) has ended: {}.{said}", end.id, end.command, end.how);
+            desk.listener.hear(Event::Warning { text: text.clone() });
+            self.session.record(reminder(&text))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,350 @@
+//! How an agent begins: a session, its tools, what it is told.
+
+use super::context::TOLD;
+use super::kit::{FrameParts, Kit};
+use super::{Agent, AgentError, Briefing, CurrentMode, Task, TurnLimits};
+use crate::Toolset;
+use crate::assembly::{self, Assembled, SessionKind, SharedSkills, Sources, Told};
+use crate::files::Files;
+use crate::mcp::{McpServers, McpStart, Patience};
+use crate::permissions::{Approvals, Mode, Policy, PolicyInput, Rules, describe};
+use crate::sandbox::SandboxSettings;
+use crate::tools::bash::{Shell, ShellEnv, bash_tools};
+use crate::tools::skill::SkillTool;
+use crate::tools::{self, Recall, Snip, Todos, WebFetch, WebFetchSettings};
+use crate::workspace::Workspace;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use throughline_core::MessageId;
+use throughline_core::stages::OwnTools;
+use throughline_core::tokens::Tokenizer;
+use throughline_engine::config::{Config, McpServer};
+use throughline_engine::hooks::Start as Source;
+use throughline_engine::session::{Frame, Models, Session, SessionSettings, Start};
+use throughline_ledger::Home;
+use throughline_memory::ProjectSlug;
+use throughline_memory::topics::TopicStore;
+use throughline_model::{CancelToken, Environment};
+
+/// Which session an agent works in.
+#[derive(Clone, Debug)]
+pub enum Which {
+    /// A new one.
+    New,
+    /// One that goes on.
+    Resume(PathBuf),
+    /// A new one that begins where another stood: at a message, or at its end.
+    Fork(PathBuf, Option<MessageId>),
+}
+
+/// What an agent begins with.
+pub struct Setup<'a> {
+    /// Where everything is kept.
+    pub home: Home,
+    /// Where the agent works.
+    pub cwd: PathBuf,
+    /// The configuration.
+    pub config: &'a Config,
+    /// Who answers, and who writes.
+    pub models: Models,
+    /// Which session.
+    pub which: Which,
+    /// What a turn may take.
+    pub limits: TurnLimits,
+    /// The permission mode; by default the configuration's.
+    pub mode: Option<Mode>,
+    /// Which of our own tools the model gets.
+    pub own_tools: OwnTools,
+    /// Variables.
+    pub environment: Environment<'a>,
+    /// The variables that commands get, but for secret ones.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// The user's home folder.
+    pub user_home: Option<PathBuf>,
+    /// Date, shell, system, repository: what the model is told of them.
+    pub place: assembly::Environment,
+    /// Further instructions of the user's.
+    pub instructions: Option<String>,
+    /// The program that cages commands, and its first arguments.
+    pub sandbox_helper: Vec<OsString>,
+    /// Servers of the project that the user approved.
+    pub approved_servers: Vec<(String, McpServer)>,
+    /// Stops everything that begins here.
+    pub cancel: CancelToken,
+}
+
+/// What an agent would begin with, without a session.
+pub struct Brief {
+    /// What a new session would be told.
+    pub assembled: Assembled,
+    /// The tools, as the model would be told of them.
+    pub tools: Vec<Value>,
+    /// What people should know.
+    pub warnings: Vec<String>,
+}
+
+/// What does not depend on the session.
+struct Ground {
+    workspace: Workspace,
+    settings: SessionSettings,
+    servers: McpServers,
+    policy: Arc<Policy>,
+    mode: Mode,
+    memory: TopicStore,
+    shell: Shell,
+    sources: Sources,
+    assembled: Assembled,
+    warnings: Vec<String>,
+}
+
+impl Ground {
+    async fn lay(setup: &Setup<'_>) -> Result<Self, AgentError> {
+        let mut warnings = Vec::new();
+        let workspace = open_workspace(setup)?;
+        let settings = session_settings(setup, &mut warnings)?;
+        let servers = start_servers(setup, &workspace).await;
+        let mode = setup.mode.unwrap_or(setup.config.permissions.mode);
+        let slug = ProjectSlug::of(workspace.cwd());
+        let shell = shell(setup);
+        let is_caged = shell.support().can_cage();
+        if !is_caged && setup.config.permissions.sandbox {
+            warnings.push(format!("commands run without a sandbox: {}", shell.support()));
+        }
+        let approvals = Approvals::load(setup.home.root(), &slug);
+        warnings.extend(approvals.problems());
+        let policy = Policy::new(PolicyInput {
+            rules: Rules::of(&setup.config.permissions)
+                .map_err(|error| AgentError::Setup(error.to_string()))?,
+            workspace: workspace.clone(),
+            approvals: Arc::new(approvals),
+            network: setup.config.permissions.network,
+            sandbox_enforced: is_caged && shell.support().shields(),
+            home: setup.user_home.clone(),
+            own: setup.home.root().to_owned(),
+        });
+        let policy = Arc::new(policy);
+        let judge = policy.clone();
+        let workspace = workspace.passing_over(move |path| judge.skips(path));
+        let memory = TopicStore::open(TopicStore::folder_of(&setup.home, &slug));
+        let mut sources = Sources::new(workspace.cwd(), setup.home.root());
+        sources.home.clone_from(&setup.user_home);
+        sources.window = settings.window;
+        sources.tokenizer = Tokenizer::for_model(setup.models.main.id());
+        sources.environment = setup.place.clone();
+        sources.custom.clone_from(&setup.instructions);
+        sources.permissions = Some(describe(mode, &policy));
+        sources.mode_text = assembly::mode_text(mode).map(str::to_owned);
+        sources.memory = memory.index_for_session().unwrap_or_else(|error| {
+            warnings.push(error.to_string());
+            None
+        });
+        sources.deferred = servers.deferred_listing();
+        sources.mcp = servers.instructions();
+        let assembled = Assembled::full(&sources);
+        warnings.extend(assembled.warnings.iter().cloned());
+        Ok(Self { workspace, settings, servers, policy, mode, memory, shell, sources, assembled, warnings })
+    }
+
+    /// The tools, in a fixed order: the provider's cache begins with them.
+    fn tools(&self, setup: &Setup<'_>, of: &Belongings) -> Toolset {
+        let shell = self.shell.clone().in_folder(of.folder.join("commands"));
+        let mut tools = Toolset::new();
+        tools.extend(tools::file_tools());
+        tools.extend(bash_tools(shell));
+        let mut tools = tools
+            .with(tools::TodoWrite::new(of.todos.clone()))
+            .with(tools::ExitPlanMode::new(of.folder.join("plan.md")))
+            .with(tools::MemoryTool::new(self.memory.clone()))
+            .with(SkillTool::new(of.skills.clone()))
+            .with(Task);
+        if setup.own_tools.snip && setup.config.profile.snip.is_some() {
+            tools.add(Arc::new(Snip));
+        }
+        if setup.own_tools.recall {
+            tools.add(Arc::new(Recall::new(setup.home.clone(), of.ledger.clone())));
+        }
+        if setup.config.agent.web_fetch {
+            tools.add(Arc::new(WebFetch::new(WebFetchSettings::default())));
+        }
+        tools.extend(self.servers.tools());
+        tools
+    }
+}
+
+/// What tools keep for one session.
+struct Belongings {
+    folder: PathBuf,
+    ledger: PathBuf,
+    todos: Todos,
+    skills: SharedSkills,
+}
+
+impl Agent {
+    /// What a new session would be told. Nothing is begun but the MCP servers, which say what they have and are stopped again.
+    pub async fn brief(setup: Setup<'_>) -> Result<Brief, AgentError> {
+        let ground = Ground::lay(&setup).await?;
+        let of = Belongings {
+            folder: setup.home.root().to_owned(),
+            ledger: setup.home.root().to_owned(),
+            todos: Todos::default(),
+            skills: SharedSkills::default(),
+        };
+        let wire = setup.models.main.wire();
+        let tools = ground.tools(&setup, &of).iter().map(|tool| tool.definition().on(wire)).collect();
+        ground.servers.shutdown().await;
+        Ok(Brief { assembled: ground.assembled, tools, warnings: ground.warnings })
+    }
+
+    /// Begins a session, or goes on with one. What people should know comes back beside it.
+    pub async fn begin(setup: Setup<'_>) -> Result<(Self, Vec<String>), AgentError> {
+        let ground = Ground::lay(&setup).await?;
+        let (session, source) = open_session(&setup, &ground.workspace, ground.settings.clone())?;
+        let of = Belongings {
+            folder: session.folder(),
+            ledger: session.path().to_owned(),
+            todos: Todos::default(),
+            skills: SharedSkills::new(ground.assembled.skills().clone()),
+        };
+        let tools = ground.tools(&setup, &of);
+        let wire = setup.models.main.wire();
+        let Ground {
+            workspace, settings, servers, policy, mode, shell, sources, assembled, warnings, ..
+        } = ground;
+        let kit = Kit {
+            home: setup.home.clone(),
+            settings,
+            workspace,
+            files: Files::at(of.folder.join("files"))
+                .map_err(|error| AgentError::Setup(error.to_string()))?,
+            tasks: shell.tasks().clone(),
+            todos: of.todos,
+            tools,
+            policy,
+            mode: CurrentMode::new(mode),
+            after_plan: if mode == Mode::Plan { Mode::AcceptEdits } else { mode },
+            limits: setup.limits,
+            frame: FrameParts {
+                system: assembled.system(wire),
+                max_output: setup.config.pipeline_settings(setup.models.main.id()).max_output,
+            },
+            models: setup.models,
+            sub_sources: Arc::new(Sources { kind: SessionKind::SubAgent, memory: None, ..sources.clone() }),
+            subs: Arc::default(),
+        };
+        let told = assembled.told();
+        let briefing = Briefing { sources, first: told.clone(), told, assembled, servers, skills: of.skills };
+        let mut agent = Self { session, kit: Arc::new(kit), briefing: Some(briefing), after: Vec::new() };
+        agent.session.set_frame(agent.kit.frame());
+        agent.introduce(source).await?;
+        Ok((agent, warnings))
+    }
+
+    /// Tells a new session everything, and one that goes on what is different now.
+    async fn introduce(&mut self, source: Source) -> Result<(), AgentError> {
+        let wire = self.kit.wire();
+        let kept = self.session.kept(TOLD).cloned();
+        let Some(briefing) = &mut self.briefing else { return Ok(()) };
+        self.session.set_compact_instructions(briefing.assembled.compact_instructions());
+        let read =
+            |key: &str| kept.as_ref().and_then(|kept| serde_json::from_value::<Told>(kept[key].clone()).ok());
+        match (read("first"), read("told")) {
+            (Some(first), Some(told)) => {
+                briefing.first = first;
+                briefing.told = told;
+                let words = "[the session ended before this call was done; it may have run in part]";
+                self.session.close_calls(words)?;
+                self.tell_changes()?;
+            }
+            (_, _) => {
+                let told = serde_json::json!({"first": briefing.first, "told": briefing.told});
+                let messages = briefing.assembled.messages(wire);
+                self.session.close_calls("[not run]")?;
+                for message in messages {
+                    self.session.record(message)?;
+                }
+                self.session.keep(TOLD, told)?;
+            }
+        }
+        Ok(self.session.started(source).await?)
+    }
+}
+
+fn open_workspace(setup: &Setup<'_>) -> Result<Workspace, AgentError> {
+    let failed = |error: std::io::Error| AgentError::Workspace {
+        folder: setup.cwd.display().to_string(),
+        why: error.to_string(),
+    };
+    let mut workspace = Workspace::new(&setup.cwd, &[]).map_err(failed)?;
+    if let Some(home) = &setup.user_home {
+        workspace = workspace.with_home(home.clone());
+    }
+    for folder in &setup.config.permissions.folders {
+        workspace.add(folder).map_err(|error| AgentError::Workspace {
+            folder: folder.display().to_string(),
+            why: error.to_string(),
+        })?;
+    }
+    Ok(workspace)
+}
+
+fn session_settings(setup: &Setup<'_>, warnings: &mut Vec<String>) -> Result<SessionSettings, AgentError> {
+    let (mut settings, problems) = SessionSettings::from_config(setup.config, &setup.home, setup.environment)
+        .map_err(|error| AgentError::Setup(error.to_string()))?;
+    warnings.extend(problems.iter().map(ToString::to_string));
+    settings.tools = setup.own_tools;
+    settings.window = Some(setup.config.pipeline_settings(setup.models.main.id()).window);
+    Ok(settings)
+}
+
+async fn start_servers(setup: &Setup<'_>, workspace: &Workspace) -> McpServers {
+    let mut servers = setup.config.mcp.clone();
+    for (name, server) in &setup.approved_servers {
+        // The user's own come first: a project can't take their names.
+        servers.servers.entry(name.clone()).or_insert_with(|| server.clone());
+    }
+    McpServers::start(McpStart {
+        settings: &servers,
+        roots: workspace.folders().map(Path::to_owned).collect(),
+        environment: setup.environment,
+        cancel: setup.cancel.clone(),
+        patience: Patience::default(),
+    })
+    .await
+}
+
+fn open_session(
+    setup: &Setup<'_>,
+    workspace: &Workspace,
+    settings: SessionSettings,
+) -> Result<(Session, Source), AgentError> {
+    let frame = Frame::new(setup.models.main.wire(), setup.models.main.id());
+    let start = Start { frame, cwd: Some(workspace.cwd().display().to_string()) };
+    let (home, models) = (&setup.home, setup.models.clone());
+    Ok(match &setup.which {
+        Which::New => (Session::open(home, start, models, settings)?, Source::Startup),
+        Which::Resume(ledger) => (Session::resume(home, ledger, start, models, settings)?, Source::Resume),
+        Which::Fork(ledger, at) => {
+            (Session::fork(home, ledger, at.as_ref(), start, models, settings)?, Source::Fork)
+        }
+    })
+}
+
+/// What commands run with.
+fn shell(setup: &Setup<'_>) -> Shell {
+    let permissions = &setup.config.permissions;
+    let mut settings = SandboxSettings::new(setup.sandbox_helper.clone());
+    settings.enabled = permissions.sandbox;
+    settings.network = permissions.network;
+    if let Some(home) = &setup.user_home {
+        settings.readable_denied = HIDDEN.iter().map(|name| home.join(name)).collect();
+    }
+    let env = ShellEnv { base: setup.variables.clone(), allowed: permissions.env_keep.clone() };
+    Shell::new(settings, setup.home.root().join("sessions-data"), env)
+}
+
+/// Folders of the user's home that commands can't look into.
+const HIDDEN: [&str; 8] =
+    [".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".netrc"];

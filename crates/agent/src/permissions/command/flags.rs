@@ -1,0 +1,145 @@
+//! The options of a program, as a line of text.
+//!
+//! `-a` takes nothing, `-n#` a value, `-n%` a number, `-f@` a path; `--all`, `--lines=#`, `--file=@`, `--color=?` (a value only after `=`);
+//! `-#` is a number such as `-20`. Abbreviations count as unknown: what they stand for depends on the program's version.
+
+use super::word::{Kind, Word};
+
+/// What follows an option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    Text,
+    Number,
+    Path,
+    AfterEquals,
+}
+
+/// How a program writes its options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `-abc` is three options.
+    Letters,
+    /// `-abc` is one.
+    Words,
+}
+
+/// Words, sorted by what they are to the program.
+#[derive(Debug, Default)]
+pub(super) struct Sorted<'a> {
+    /// Arguments that are no options.
+    pub(super) arguments: Vec<&'a Word>,
+    /// Values of options that are paths.
+    pub(super) paths: Vec<Word>,
+    /// The options, without values.
+    pub(super) options: Vec<String>,
+}
+
+impl Sorted<'_> {
+    pub(super) fn has(&self, options: &[&str]) -> bool {
+        self.options.iter().any(|option| options.contains(&option.as_str()))
+    }
+}
+
+/// Sorts the arguments of a program by the options that are known; `None` if there is another option, or a word that could be
+/// one.
+pub(super) fn sort<'a>(words: &'a [Word], known: &str, style: Style) -> Option<Sorted<'a>> {
+    let mut sorted = Sorted::default();
+    let mut words = words.iter();
+    let mut is_over = false;
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        match word.kind {
+            Kind::Dynamic => return None,
+            // A file can be named like an option.
+            Kind::Glob if !is_over && text.starts_with(['*', '?', '[', '-']) => return None,
+            Kind::Glob => {
+                sorted.arguments.push(word);
+                continue;
+            }
+            Kind::Literal => {}
+        }
+        if is_over || !text.starts_with('-') || text == "-" {
+            sorted.arguments.push(word);
+        } else if text == "--" {
+            is_over = true;
+        } else if style == Style::Letters && !text.starts_with("--") {
+            letters(text, known, &mut words, &mut sorted)?;
+        } else {
+            let (name, value) = match text.split_once('=') {
+                Some((name, value)) if style == Style::Letters => (name, Some(value)),
+                Some(_) | None => (text, None),
+            };
+            match (takes(known, name)?, value) {
+                (Takes::Nothing | Takes::AfterEquals, None) | (Takes::Text | Takes::AfterEquals, Some(_)) => {
+                }
+                (Takes::Nothing, Some(_)) => return None,
+                (Takes::Number, Some(value)) => is_number(value).then_some(())?,
+                (Takes::Number, None) => is_number(&next(&mut words)?.text).then_some(())?,
+                (Takes::Path, Some(value)) => sorted.paths.push(plain(value)),
+                (Takes::Text, None) => drop(next(&mut words)?),
+                (Takes::Path, None) => sorted.paths.push(next(&mut words)?),
+            }
+            sorted.options.push(name.to_owned());
+        }
+    }
+    Some(sorted)
+}
+
+fn letters<'a>(
+    text: &str,
+    known: &str,
+    words: &mut impl Iterator<Item = &'a Word>,
+    sorted: &mut Sorted<'_>,
+) -> Option<()> {
+    let rest = text.strip_prefix('-')?;
+    if rest.chars().all(|c| c.is_ascii_digit()) {
+        return known.split_whitespace().any(|known| known == "-#").then_some(());
+    }
+    for (at, letter) in rest.char_indices() {
+        let name = format!("-{letter}");
+        let takes = takes(known, &name)?;
+        let value = rest.get(at + letter.len_utf8()..).filter(|value| !value.is_empty());
+        sorted.options.push(name);
+        match (takes, value) {
+            (Takes::Nothing, _) => {}
+            (Takes::AfterEquals, _) => return None,
+            (Takes::Text, Some(_)) => return Some(()),
+            (Takes::Number, Some(value)) => return is_number(value).then_some(()),
+            (Takes::Number, None) => is_number(&next(words)?.text).then_some(())?,
+            (Takes::Path, Some(value)) => {
+                sorted.paths.push(plain(value));
+                return Some(());
+            }
+            (Takes::Text, None) => drop(next(words)?),
+            (Takes::Path, None) => sorted.paths.push(next(words)?),
+        }
+    }
+    Some(())
+}
+
+fn next<'a>(words: &mut impl Iterator<Item = &'a Word>) -> Option<Word> {
+    words.next().filter(|word| word.kind == Kind::Literal).cloned()
+}
+
+/// Such as `5`, `-5`, `+5`, `0.5` or `1K`.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let digits = digits.strip_suffix(|c: char| c.is_ascii_alphabetic()).unwrap_or(digits);
+    !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
+fn plain(text: &str) -> Word {
+    Word { text: text.to_owned(), ..Word::empty() }
+}
+
+fn takes(known: &str, name: &str) -> Option<Takes> {
+    known.split_whitespace().find_map(|entry| match entry.strip_prefix(name)? {
+        "" => Some(Takes::Nothing),
+        "#" | "=#" => Some(Takes::Text),
+        "%" | "=%" => Some(Takes::Number),
+        "@" | "=@" => Some(Takes::Path),
+        "=?" => Some(Takes::AfterEquals),
+        _ => None,
+    })
+}

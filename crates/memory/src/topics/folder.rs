@@ -1,0 +1,212 @@
+//! The folder on disk: what is in it, read and written within it.
+
+use super::error::TopicError;
+use super::names::is_topic;
+use jiff::Timestamp;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use throughline_ledger::write_private;
+
+/// The largest file that is taken for a memory or an index.
+pub(super) const MOST_BYTES: u64 = 1 << 20;
+
+/// How often, and how long in between, a lock is tried that somebody else holds: ten seconds in all.
+const TRIES: u32 = 1_000;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A folder of memories. It need not be there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Folder(pub(super) PathBuf);
+
+/// A memory's file.
+pub(super) struct Entry {
+    pub(super) file: String,
+    pub(super) modified: Timestamp,
+}
+
+/// Holds the folder for one writer; given back when dropped.
+pub(super) struct Held {
+    _file: fs::File,
+}
+
+impl Folder {
+    /// The folder with links resolved; `None` if it is not there.
+    fn real(&self) -> Result<Option<PathBuf>, TopicError> {
+        match self.0.canonicalize() {
+            Ok(real) => Ok(Some(real)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(TopicError::io("find", &self.0)(error)),
+        }
+    }
+
+    /// A file of the folder with links resolved; `None` if it is not there. A link that leads out of the folder is an error, and so is
+    /// what is no file.
+    pub(super) fn resolve(&self, file: &str) -> Result<Option<PathBuf>, TopicError> {
+        let Some(folder) = self.real()? else { return Ok(None) };
+        let path = folder.join(file);
+        let outside = || TopicError::Outside { path: self.0.join(file), folder: self.0.clone() };
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                // A link to nowhere is there, and leads elsewhere.
+                return if path.symlink_metadata().is_ok() { Err(outside()) } else { Ok(None) };
+            }
+            Err(error) => return Err(TopicError::io("find", &path)(error)),
+        };
+        if !real.starts_with(&folder) {
+            return Err(outside());
+        }
+        let meta = real.metadata().map_err(TopicError::io("look at", &real))?;
+        if !meta.is_file() {
+            // A pipe would never end.
+            let source = std::io::Error::other("it is not a file");
+            return Err(TopicError::Io { what: "read", path, source });
+        }
+        Ok(Some(real))
+    }
+
+    /// All of a text file; `None` if it is not there.
+    pub(super) fn read(&self, file: &str) -> Result<Option<String>, TopicError> {
+        let Some(path) = self.resolve(file)? else { return Ok(None) };
+        let bytes = read_at_most(&path, MOST_BYTES + 1)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            let size = path.metadata().map_or(bytes.len() as u64, |meta| meta.len());
+            return Err(TopicError::TooLarge { path, bytes: size, limit: MOST_BYTES });
+        }
+        String::from_utf8(bytes).map(Some).map_err(|_| TopicError::NotText { path })
+    }
+
+    /// The beginning of a file, as text whatever it is, and whether it was.
+    pub(super) fn read_head(&self, file: &str, bytes: u64) -> Result<Option<(String, bool)>, TopicError> {
+        let Some(path) = self.resolve(file)? else { return Ok(None) };
+        let bytes = read_at_most(&path, bytes)?;
+        Ok(Some(match String::from_utf8(bytes) {
+            Ok(text) => (text, true),
+            Err(error) => {
+                // What was cut inside its last character is text all the same.
+                let is_text = error.utf8_error().error_len().is_none();
+                (String::from_utf8_lossy(error.as_bytes()).into_owned(), is_text)
+            }
+        }))
+    }
+
+    /// Files that are memories by their names, newest first.
+    pub(super) fn entries(&self) -> Result<Vec<Entry>, TopicError> {
+        let listing = match fs::read_dir(&self.0) {
+            Ok(listing) => listing,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(TopicError::io("list", &self.0)(error)),
+        };
+        let mut entries = Vec::new();
+        for entry in listing {
+            let entry = entry.map_err(TopicError::io("list", &self.0))?;
+            let name = entry.file_name();
+            let Some(file) = name.to_str().filter(|file| is_topic(file)) else { continue };
+            // Of a link its own time counts: where it leads is not looked at here. One that is gone meanwhile is gone.
+            let Ok(meta) = entry.metadata() else { continue };
+            if meta.is_dir() {
+                continue;
+            }
+            entries.push(Entry { file: file.to_owned(), modified: modified(&meta) });
+        }
+        entries.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.file.cmp(&b.file)));
+        Ok(entries)
+    }
+
+    /// Waits for the folder to be free, making it if it is not there.
+    pub(super) fn hold(&self) -> Result<Held, TopicError> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&self.0).map_err(TopicError::io("make", &self.0))?;
+        let path = self.0.join(".lock");
+        if path.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
+            return Err(TopicError::Outside { path, folder: self.0.clone() });
+        }
+        let mut options = fs::OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(TopicError::io("open", &path))?;
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Held { _file: file }),
+                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(fs::TryLockError::Error(error)) => return Err(TopicError::io("lock", &path)(error)),
+            }
+        }
+        Err(TopicError::Busy { path })
+    }
+
+    /// Writes a file that was not there; whether its name was free.
+    pub(super) fn create(&self, file: &str, text: &str) -> Result<bool, TopicError> {
+        let path = self.0.join(file);
+        let mut temporary =
+            tempfile::NamedTempFile::new_in(&self.0).map_err(TopicError::io("create a file in", &self.0))?;
+        temporary.write_all(text.as_bytes()).map_err(TopicError::io("write", &path))?;
+        match temporary.persist_noclobber(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(TopicError::io("write", &path)(error.error)),
+        }
+    }
+
+    /// Replaces a file as a whole, or makes it. Where it is a link within the folder, the file that it leads to is replaced.
+    pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), TopicError> {
+        let target = match (self.resolve(file)?, self.real()?) {
+            (Some(path), Some(folder)) => {
+                path.strip_prefix(&folder).ok().and_then(Path::to_str).unwrap_or(file).to_owned()
+            }
+            (None, _) | (_, None) => file.to_owned(),
+        };
+        Ok(write_private(&self.0, &target, text.as_bytes())?)
+    }
+
+    /// Moves a file into a folder below this one, under a name that is free there.
+    pub(super) fn put_away(&self, file: &str, below: &str, name: &str) -> Result<String, TopicError> {
+        let folder = self.0.join(below);
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        match builder.create(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(TopicError::io("make", &folder)(error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        let real = folder.canonicalize().map_err(TopicError::io("find", &folder))?;
+        if self.real()?.is_none_or(|root| !real.starts_with(root)) {
+            return Err(TopicError::Outside { path: folder, folder: self.0.clone() });
+        }
+        let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
+        let names = std::iter::once(name.to_owned()).chain((2..).map(|n| format!("{stem}-{n}.{ending}")));
+        for name in names.take(10_000) {
+            let to = real.join(&name);
+            if to.symlink_metadata().is_err() {
+                let from = self.0.join(file);
+                fs::rename(&from, &to).map_err(TopicError::io("move", &from))?;
+                return Ok(format!("{below}/{name}"));
+            }
+        }
+        Err(TopicError::Io {
+            what: "move a file into",
+            path: folder,
+            source: std::io::Error::from(std::io::ErrorKind::AlreadyExists),
+        })
+    }
+}
+
+/// When a file was last changed; the epoch where the system does not say.
+pub(super) fn modified(meta: &fs::Metadata) -> Timestamp {
+    meta.modified().ok().and_then(|time| Timestamp::try_from(time).ok()).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, TopicError> {
+    let file = fs::File::open(path).map_err(TopicError::io("read", path))?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).map_err(TopicError::io("read", path))?;
+    Ok(bytes)
+}

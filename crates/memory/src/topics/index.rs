@@ -1,0 +1,168 @@
+//! `MEMORY.md`: a line per memory (M1, M6). Lines that are not ours stay as they are.
+
+use super::Repair;
+use super::document::{line_end, one_line};
+use super::names::is_topic;
+use percent_encoding::percent_decode_str;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Lines of the index that a session is told.
+pub const INDEX_LINES: usize = 200;
+/// Bytes of the index that a session is told.
+pub const INDEX_BYTES: usize = 25_000;
+
+/// Characters of a line are fewer than this.
+const LINE: usize = 150;
+/// Characters of a title that leave room for a hook.
+const TITLE: usize = 48;
+
+/// The line of a memory: `- [Title](file.md) — hook`.
+pub(super) fn line(name: &str, file: &str, hook: &str) -> String {
+    let target = if file.contains([' ', '(', ')', '<', '>']) {
+        format!("<{}>", file.replace('<', "%3C").replace('>', "%3E"))
+    } else {
+        file.to_owned()
+    };
+    let mut title = String::new();
+    for c in cut(&one_line(name), TITLE).chars() {
+        if matches!(c, '[' | ']' | '\\') {
+            title.push('\\');
+        }
+        title.push(c);
+    }
+    let lead = format!("- [{title}]({target})");
+    let room = (LINE - 1).saturating_sub(lead.chars().count() + " — ".chars().count());
+    let hook = cut(&one_line(hook), room);
+    if hook.is_empty() { lead } else { format!("{lead} — {hook}") }
+}
+
+/// At most so many characters, the ellipsis included.
+fn cut(text: &str, chars: usize) -> String {
+    if text.chars().count() <= chars {
+        return text.to_owned();
+    }
+    let Some(kept) = chars.checked_sub(1) else { return String::new() };
+    let kept: String = text.chars().take(kept).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// The file that a line points to, if the line is a pointer to a memory and nothing else: an item of a list that begins with a
+/// link into this folder, and holds no other link.
+pub(super) fn pointer(line: &str) -> Option<String> {
+    let item = line.trim_start().strip_prefix(['-', '*', '+'])?.strip_prefix(' ')?.trim_start();
+    let (_, rest) = item.strip_prefix('[')?.split_once("](")?;
+    let (target, rest) = match rest.strip_prefix('<') {
+        Some(angled) => angled.split_once(">)")?,
+        None => rest.split_once(')')?,
+    };
+    let target = percent_decode_str(target.trim()).decode_utf8().ok()?;
+    let target = target.strip_prefix("./").unwrap_or(&target);
+    (is_topic(target) && !rest.contains("](")).then(|| target.to_owned())
+}
+
+/// The index with a memory's line: in the place of its old one, else at the end.
+pub(super) fn with(index: &str, file: &str, line: &str) -> String {
+    let eol = line_end(index);
+    let mut out = String::with_capacity(index.len() + line.len() + 2);
+    let mut is_there = false;
+    for old in index.split_inclusive('\n') {
+        if !is_there && pointer(old).as_deref() == Some(file) {
+            is_there = true;
+            out.push_str(line);
+            out.push_str(ending(old));
+        } else {
+            out.push_str(old);
+        }
+    }
+    if !is_there {
+        append(&mut out, line, eol);
+    }
+    out
+}
+
+/// The index without a memory's lines.
+pub(super) fn without(index: &str, file: &str) -> String {
+    index.split_inclusive('\n').filter(|line| pointer(line).as_deref() != Some(file)).collect()
+}
+
+/// The files that the index points to.
+pub(super) fn pointers(index: &str) -> BTreeSet<String> {
+    index.lines().filter_map(pointer).collect()
+}
+
+/// The index with a line for each file that has none, and without lines whose files are gone. `lines` has the files that are
+/// there, with the line that each would get.
+pub(super) fn repaired(
+    index: &str,
+    lines: &[(String, String)],
+    is_gone: impl Fn(&str) -> bool,
+) -> (String, Repair) {
+    let eol = line_end(index);
+    let mut repair = Repair::default();
+    let mut out = String::with_capacity(index.len());
+    for line in index.split_inclusive('\n') {
+        match pointer(line) {
+            Some(file) if is_gone(&file) => repair.dropped.push(file),
+            Some(_) | None => out.push_str(line),
+        }
+    }
+    let known = pointers(index);
+    for (file, line) in lines {
+        if !known.contains(file) {
+            append(&mut out, line, eol);
+            repair.added.push(file.clone());
+        }
+    }
+    (out, repair)
+}
+
+fn append(out: &mut String, line: &str, eol: &str) {
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push_str(eol);
+    }
+    out.push_str(line);
+    out.push_str(eol);
+}
+
+fn ending(line: &str) -> &'static str {
+    match line.strip_suffix('\n') {
+        Some(rest) if rest.ends_with('\r') => "\r\n",
+        Some(_) => "\n",
+        None => "",
+    }
+}
+
+/// What a session is told of the index (M6): at most [`INDEX_LINES`], then at most [`INDEX_BYTES`], cut at a line end, and a line
+/// that says so. `None` if there is nothing to tell.
+pub(super) fn for_session(index: &str) -> Option<String> {
+    if index.trim().is_empty() {
+        return None;
+    }
+    let total = index.lines().count();
+    let mut told = String::new();
+    let mut lines = 0;
+    for line in index.split_inclusive('\n').take(INDEX_LINES) {
+        if told.len() + line.len() > INDEX_BYTES {
+            break;
+        }
+        told.push_str(line);
+        lines += 1;
+    }
+    if lines == 0 {
+        // One line that is too long by itself.
+        told.push_str(throughline_core::text::head(index, INDEX_BYTES));
+    }
+    if told.len() < index.len() {
+        if !told.ends_with('\n') {
+            told.push('\n');
+        }
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            told,
+            "> WARNING: MEMORY.md is too long: {lines} of its {total} lines are shown (limits: {INDEX_LINES} lines, \
+             {INDEX_BYTES} bytes). Keep one short line per memory, move details into the files, and forget what is outdated."
+        );
+    }
+    Some(told)
+}
