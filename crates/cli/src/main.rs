@@ -1,9 +1,12 @@
 //! The `throughline` binary: one file per command.
 
+mod chat;
 mod commands;
 mod context;
+mod launch;
 mod output;
 mod replay_page;
+mod terminal;
 mod times;
 mod transcript;
 
@@ -33,6 +36,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Work with the agent at a terminal.
+    Chat(Box<commands::chat::Chat>),
+    /// Run the agent without a terminal: one prompt, one answer, or a stream of both.
+    Exec(Box<commands::exec::Exec>),
     /// Ledgers: list, show, search, import and more.
     #[command(subcommand)]
     Sessions(commands::sessions::Sessions),
@@ -49,9 +56,16 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // A command is being caged: nothing else may have begun yet.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == launch::SANDBOX_EXEC) {
+        return throughline_agent::sandbox::enter(arguments);
+    }
     let cli = Cli::parse();
     let result = Context::new(cli.home, cli.json).and_then(|context| match cli.command {
         None => commands::start::run(&context),
+        Some(Command::Chat(command)) => command.run(&context),
+        Some(Command::Exec(command)) => command.run(&context),
         Some(Command::Sessions(command)) => command.run(&context),
         Some(Command::Compact(command)) => command.run(&context),
         Some(Command::Prepare(command)) => command.run(&context),

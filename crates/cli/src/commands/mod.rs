@@ -1,7 +1,9 @@
 //! One file per command.
 
+pub(crate) mod chat;
 pub(crate) mod compact;
 pub(crate) mod config;
+pub(crate) mod exec;
 mod given;
 pub(crate) mod prepare;
 pub(crate) mod replay;

@@ -2,10 +2,14 @@
 // Helpers of tests may fail as tests do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod agent_kit;
+mod agent_long;
 mod common;
+mod exec;
 mod manners;
 mod model;
 mod pipeline;
 mod sessions;
 mod start;
+mod terminal;
 mod tokens;

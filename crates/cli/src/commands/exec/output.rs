@@ -1,0 +1,131 @@
+//! What `exec` prints.
+
+use super::Format;
+use crate::output;
+use serde_json::{Value, json};
+use std::io::Write;
+use throughline_agent::agent::{Agent, AgentError, EndReason, TurnEnd};
+use throughline_agent::{Event, Listener, Spending};
+
+/// Prints in one of the formats. What people should know goes to standard error, so that standard output is the outcome alone.
+pub(super) struct Printer {
+    format: Format,
+}
+
+/// How a turn ended.
+pub(super) struct Outcome {
+    /// Why; `None`: it failed.
+    pub(super) why: Option<EndReason>,
+    text: String,
+    error: Option<String>,
+    steps: usize,
+    session: String,
+    ledger: String,
+    model: String,
+    spending: Spending,
+}
+
+impl Outcome {
+    pub(super) fn new(ended: Result<TurnEnd, AgentError>, agent: &Agent) -> Self {
+        let (why, text, steps, error) = match ended {
+            Ok(TurnEnd { why, text, steps }) => (Some(why), text, steps, why.words().map(str::to_owned)),
+            Err(error) => (None, String::new(), 0, Some(error.to_string())),
+        };
+        Self {
+            why,
+            text,
+            error,
+            steps,
+            session: agent.session().id().to_string(),
+            ledger: agent.session().path().display().to_string(),
+            model: agent.session().frame().model.clone(),
+            spending: agent.spending(),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "type": "result",
+            "outcome": self.why.map_or(json!("failed"), |why| json!(why)),
+            "text": self.text,
+            "error": self.error,
+            "session": self.session,
+            "ledger": self.ledger,
+            "model": self.model,
+            "steps": self.steps,
+            "spent": self.spending,
+        })
+    }
+}
+
+impl Printer {
+    pub(super) fn new(format: Format) -> Self {
+        Self { format }
+    }
+
+    pub(super) fn begin(&self, agent: &Agent, warnings: &[String]) -> anyhow::Result<()> {
+        for warning in warnings {
+            self.warn(warning);
+        }
+        if self.format == Format::StreamJson {
+            let session = agent.session();
+            self.line(&json!({
+                "type": "session",
+                "session": session.id().as_str(),
+                "ledger": session.path(),
+                "cwd": agent.workspace().cwd(),
+                "model": session.frame().model,
+                "permission_mode": agent.mode().get(),
+                "tools": agent.tool_names(),
+            }))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(&self, outcome: &Outcome) -> anyhow::Result<()> {
+        if let (Format::Text | Format::Json, Some(error)) = (self.format, &outcome.error) {
+            anstream::eprintln!("{}: {error}", output::red("error"));
+        }
+        match self.format {
+            Format::Text if outcome.text.is_empty() => {}
+            Format::Text => writeln!(std::io::stdout(), "{}", outcome.text)?,
+            Format::Json => {
+                writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&outcome.to_json())?)?
+            }
+            Format::StreamJson => self.line(&outcome.to_json())?,
+        }
+        Ok(())
+    }
+
+    /// Something is wrong with the input.
+    pub(super) fn problem(&self, why: &str) {
+        // Whoever reads the stream must learn of it there.
+        if self.line(&json!({"type": "warning", "text": why})).is_err() {
+            self.warn(why);
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        anstream::eprintln!("{}: {text}", output::yellow("warning"));
+    }
+
+    fn line(&self, value: &Value) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{value}")?;
+        Ok(out.flush()?)
+    }
+}
+
+impl Listener for Printer {
+    fn hear(&self, event: Event) {
+        match self.format {
+            // A reader that went away is noticed at the end.
+            Format::StreamJson => drop(serde_json::to_value(&event).map(|value| self.line(&value))),
+            Format::Text | Format::Json => {
+                if let Event::Warning { text } = &event {
+                    self.warn(text);
+                }
+            }
+        }
+    }
+}

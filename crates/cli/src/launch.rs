@@ -1,0 +1,338 @@
+//! How `chat` and `exec` begin an agent: the flags that both take, and what the agent is told of this machine.
+
+use crate::context::{Context, user_home};
+use crate::output;
+use anyhow::{Context as _, bail};
+use clap::Args;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use throughline_agent::agent::{Agent, Brief, Setup, TurnLimits, Which};
+use throughline_agent::assembly::{Environment, GitState};
+use throughline_agent::mcp::ProjectServers;
+use throughline_agent::permissions::{Mode, ServerApprovals};
+use throughline_core::SessionId;
+use throughline_core::stages::OwnTools;
+use throughline_engine::config::{Config, Loaded, ScribeSettings, Sources};
+use throughline_engine::session::{Models, Scribe};
+use throughline_ledger::{Listed, list};
+use throughline_memory::ProjectSlug;
+use throughline_model::{Answer, BoxFuture, Call, CancelToken, Model, ModelError, Wire, process_environment};
+
+/// What `chat` and `exec` both take.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AgentFlags {
+    /// Go on with the newest session of this folder.
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
+    pub(crate) go_on: bool,
+    /// Go on with a session, by its id or the beginning of it; without an id, choose one.
+    #[arg(short = 'r', long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+    /// With -c or -r: leave that session as it is, and go on in a new one.
+    #[arg(long)]
+    pub(crate) fork: bool,
+    /// The model, as the provider knows it.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The rules by which the context is kept small: throughline, claude, codex, off, or one of your own.
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// What is done without asking: ask, accept-edits, plan, full.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<Mode>,
+    /// Permit something without asking, such as 'Bash(cargo test:*)'. Can be given several times.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// Refuse something, whatever else permits it. Can be given several times.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) deny: Vec<String>,
+    /// Another folder to work in. Can be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+    /// Further instructions for the agent.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) instructions: Option<String>,
+}
+
+/// An agent, and what people should know before it begins.
+pub(crate) struct Launched {
+    pub(crate) agent: Agent,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl AgentFlags {
+    /// The configuration, with what the flags say.
+    pub(crate) fn config(&self, context: &Context) -> anyhow::Result<Loaded> {
+        let cwd = std::env::current_dir().context("cannot tell the current folder")?;
+        let mut sources = Sources::new(context.home.root(), &cwd, &process_environment);
+        if let Some(model) = &self.model {
+            sources = sources.flag("model.model", model.as_str());
+        }
+        if let Some(profile) = &self.profile {
+            sources = sources.flag("profile", profile.as_str());
+        }
+        let mut loaded = Config::load(&sources)?;
+        for warning in &loaded.warnings {
+            anstream::eprintln!("{}: {warning}", output::yellow("config"));
+        }
+        let permissions = &mut loaded.config.permissions;
+        permissions.allow.extend(self.allow.iter().cloned());
+        permissions.deny.extend(self.deny.iter().cloned());
+        permissions.folders.extend(self.add_dir.iter().cloned());
+        Ok(loaded)
+    }
+
+    /// The session to go on with, where one is named; `choose` picks one of a list.
+    pub(crate) fn which(
+        &self,
+        context: &Context,
+        cwd: &Path,
+        choose: impl FnOnce(Vec<Listed>) -> anyhow::Result<Option<PathBuf>>,
+    ) -> anyhow::Result<Option<Which>> {
+        let ledger = match &self.resume {
+            Some(id) if id.is_empty() => match choose(sessions_of(context, cwd)?)? {
+                Some(ledger) => ledger,
+                None => return Ok(None),
+            },
+            Some(id) => context.ledger(id)?,
+            None if self.go_on => match sessions_of(context, cwd)?.into_iter().next() {
+                Some(newest) => newest.path,
+                None => bail!("there is no session of {} to go on with", cwd.display()),
+            },
+            None if self.fork => bail!("--fork needs a session: give -c or -r ID"),
+            None => return Ok(Some(Which::New)),
+        };
+        Ok(Some(if self.fork { Which::Fork(ledger, None) } else { Which::Resume(ledger) }))
+    }
+
+    /// Begins the agent.
+    pub(crate) async fn launch(
+        &self,
+        context: &Context,
+        loaded: &Loaded,
+        which: Which,
+        limits: TurnLimits,
+    ) -> anyhow::Result<Launched> {
+        let mut warnings = Vec::new();
+        let setup = self.setup(context, loaded, models(&loaded.config)?, &mut warnings).await?;
+        let limits = TurnLimits { steps: limits.steps.min(loaded.config.agent.max_steps), ..limits };
+        let (agent, more) = Agent::begin(Setup { which, limits, ..setup }).await?;
+        warnings.extend(more);
+        Ok(Launched { agent, warnings })
+    }
+
+    /// What a new session would be told, and who would be asked. No model need be set up.
+    pub(crate) async fn brief(
+        &self,
+        context: &Context,
+        loaded: &Loaded,
+    ) -> anyhow::Result<(Brief, String, Wire)> {
+        let mut warnings = Vec::new();
+        let models = match loaded.config.model.connect(&process_environment)? {
+            Some(model) => Models { main: Arc::from(model), scribe: Scribe::Offline },
+            None => {
+                warnings.push("no model is set up: this is what one of OpenAI's would be told".to_owned());
+                Models { main: Arc::new(Nobody), scribe: Scribe::Offline }
+            }
+        };
+        let (model, wire) = (models.main.id().to_owned(), models.main.wire());
+        let setup = self.setup(context, loaded, models, &mut warnings).await?;
+        let mut brief = Agent::brief(setup).await?;
+        warnings.append(&mut brief.warnings);
+        Ok((Brief { warnings, ..brief }, model, wire))
+    }
+
+    async fn setup<'a>(
+        &self,
+        context: &Context,
+        loaded: &'a Loaded,
+        models: Models,
+        warnings: &mut Vec<String>,
+    ) -> anyhow::Result<Setup<'a>> {
+        let config = &loaded.config;
+        let cwd = std::env::current_dir().context("cannot tell the current folder")?;
+        let place = place(&cwd).await;
+        let approved_servers = approved_servers(context, &cwd, warnings);
+        let told = [config.agent.instructions.as_str(), self.instructions.as_deref().unwrap_or_default()];
+        let told: Vec<&str> = told.into_iter().filter(|text| !text.trim().is_empty()).collect();
+        Ok(Setup {
+            home: context.home.clone(),
+            cwd,
+            config,
+            models,
+            which: Which::New,
+            limits: TurnLimits::default(),
+            mode: self.permission_mode,
+            own_tools: own_tools(loaded),
+            environment: &process_environment,
+            variables: std::env::vars_os().collect(),
+            user_home: user_home(),
+            place,
+            instructions: (!told.is_empty()).then(|| told.join("\n\n")),
+            sandbox_helper: sandbox_helper()?,
+            approved_servers,
+            cancel: CancelToken::new(),
+        })
+    }
+}
+
+/// Stands in where no model is set up and none is asked.
+struct Nobody;
+
+impl Model for Nobody {
+    fn wire(&self) -> Wire {
+        Wire::Responses
+    }
+
+    fn id(&self) -> &str {
+        "gpt-5"
+    }
+
+    fn send<'a>(&'a self, _: Call<'a>) -> BoxFuture<'a, Result<Answer, ModelError>> {
+        let message = "no model is set up".to_owned();
+        Box::pin(async { Err(ModelError::Config { at: "nobody".to_owned(), message }) })
+    }
+}
+
+/// Snip and Recall belong to our own agent, unless the user does not want them.
+fn own_tools(loaded: &Loaded) -> OwnTools {
+    let tools = loaded.config.tools;
+    let is_set = |key: &str| loaded.origin.contains_key(key);
+    OwnTools { snip: tools.snip || !is_set("tools.snip"), recall: tools.recall || !is_set("tools.recall") }
+}
+
+/// Sessions that ran in a folder, newest first. Sub-agents' are not among them.
+pub(crate) fn sessions_of(context: &Context, cwd: &Path) -> anyhow::Result<Vec<Listed>> {
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let mut sessions = list(&context.home)?;
+    sessions.retain(|listed| {
+        let card = &listed.card;
+        card.parent_session.is_none() && card.cwd.as_deref().is_some_and(|there| Path::new(there) == cwd)
+    });
+    sessions.sort_by_key(|listed| std::cmp::Reverse(listed.card.updated));
+    Ok(sessions)
+}
+
+/// Who answers and who writes, by the configuration or the usual variables.
+pub(crate) fn models(config: &Config) -> anyhow::Result<Models> {
+    let main = config.model.connect(&process_environment)?.context(
+        "no model is set up: set ANTHROPIC_API_KEY and ANTHROPIC_MODEL (or OPENAI_API_KEY and OPENAI_MODEL, or OLLAMA_…), \
+         give --model, or write [model] into config.toml",
+    )?;
+    let main: Arc<dyn Model> = Arc::from(main);
+    let scribe = match &config.scribe {
+        ScribeSettings::Offline => Scribe::Offline,
+        ScribeSettings::Model => Scribe::Main,
+        ScribeSettings::Own(settings) => match settings.connect(&process_environment)? {
+            Some(model) => Scribe::Other(Arc::from(model)),
+            None => {
+                bail!("[scribe] names no model that can be reached; `scribe.use = \"offline\"` needs none")
+            }
+        },
+    };
+    Ok(Models { main, scribe })
+}
+
+/// This program cages commands itself, by a command that is not shown.
+fn sandbox_helper() -> anyhow::Result<Vec<OsString>> {
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    Ok(vec![program.into(), SANDBOX_EXEC.into()])
+}
+
+/// The hidden command by which commands are caged.
+pub(crate) const SANDBOX_EXEC: &str = "sandbox-exec";
+
+/// Servers of the project that the user approved before.
+fn approved_servers(
+    context: &Context,
+    cwd: &Path,
+    warnings: &mut Vec<String>,
+) -> Vec<(String, throughline_engine::config::McpServer)> {
+    let project = ProjectServers::read(cwd);
+    warnings.extend(project.problems);
+    if project.proposed.is_empty() {
+        return Vec::new();
+    }
+    let approvals = ServerApprovals::load(context.home.root(), &ProjectSlug::of(cwd));
+    let (yes, no): (Vec<_>, Vec<_>) =
+        project.proposed.into_iter().partition(|server| approvals.holds(&server.fingerprint));
+    if !no.is_empty() {
+        let names: Vec<&str> = no.iter().map(|server| server.name.as_str()).collect();
+        warnings.push(format!(
+            "this project proposes MCP servers that you have not approved: {}. They are not started; see /mcp in `throughline chat`",
+            names.join(", ")
+        ));
+    }
+    yes.into_iter().map(|server| (server.name, server.definition)).collect()
+}
+
+/// What the agent is told of this machine.
+async fn place(cwd: &Path) -> Environment {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let shell = variable("SHELL").and_then(|shell| Some(Path::new(&shell).file_name()?.to_str()?.to_owned()));
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let now = jiff::Zoned::now();
+    Environment {
+        shell,
+        os: Some(format!("{} {} {}", std::env::consts::OS, release.trim(), std::env::consts::ARCH)),
+        date: Some(now.date()),
+        timezone: now.time_zone().iana_name().map(str::to_owned),
+        git: git_state(cwd).await,
+    }
+}
+
+/// The repository at a glance. Whatever goes wrong, or takes too long, is not told.
+async fn git_state(cwd: &Path) -> Option<GitState> {
+    cwd.ancestors().find(|folder| folder.join(".git").exists())?;
+    let mut git = tokio::process::Command::new("git");
+    // Nothing that the repository configures may run.
+    git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]);
+    git.args(["status", "--porcelain=v2", "--branch", "--untracked-files=normal"]);
+    git.current_dir(cwd).stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(Duration::from_secs(2), git.output()).await.ok()?.ok()?;
+    output.status.success().then(|| read_git_status(&String::from_utf8_lossy(&output.stdout)))
+}
+
+fn read_git_status(text: &str) -> GitState {
+    let mut state = GitState::default();
+    let mut commit = None;
+    for line in text.lines() {
+        if let Some(head) = line.strip_prefix("# branch.head ") {
+            state.branch = (head != "(detached)").then(|| head.to_owned());
+        } else if let Some(id) = line.strip_prefix("# branch.oid ") {
+            commit = id.get(..12).map(str::to_owned);
+        } else if line.starts_with("? ") {
+            state.untracked += 1;
+        } else if let Some(rest) = line.strip_prefix("1 ").or_else(|| line.strip_prefix("2 ")) {
+            let mut marks = rest.chars();
+            state.staged += usize::from(marks.next().is_some_and(|mark| mark != '.'));
+            state.changed += usize::from(marks.next().is_some_and(|mark| mark != '.'));
+        } else if line.starts_with("u ") {
+            state.changed += 1;
+        }
+    }
+    state.branch = state.branch.or(commit);
+    state
+}
+
+/// The id by which people name a session.
+pub(crate) fn short(id: &SessionId) -> String {
+    id.as_str().chars().take(8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_told_at_a_glance() {
+        let text = "# branch.oid 0123456789abcdef\n# branch.head main\n1 .M N... 1 1 1 a b src/a.rs\n\
+                    1 M. N... 1 1 1 a b src/b.rs\n2 RM N... 1 1 1 a b R100 c d\n? new.txt\nu UU N... 1\n";
+        let state = read_git_status(text);
+        assert_eq!(state.branch.as_deref(), Some("main"));
+        assert_eq!((state.staged, state.changed, state.untracked), (2, 3, 1));
+        let detached = read_git_status("# branch.oid 0123456789abcdef\n# branch.head (detached)\n");
+        assert_eq!(detached.branch.as_deref(), Some("0123456789ab"));
+    }
+}
