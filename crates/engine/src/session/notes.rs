@@ -107,6 +107,7 @@ impl Session {
 
     /// Takes in what came of an update.
     pub(super) fn take_notes(&mut self, updated: Updated) -> Result<(), SessionError> {
+        let by_model = updated.receipt.is_some();
         if let Some(receipt) = &updated.receipt {
             self.keep_receipt(receipt)?;
         }
@@ -114,7 +115,19 @@ impl Session {
             let event = keeper.finish(updated, Some((self.settings.now)()));
             self.append_event(event)?;
         }
-        Ok(())
+        if by_model { self.take_title() } else { Ok(()) }
+    }
+
+    /// A session that nobody named is called what its notes call it.
+    fn take_title(&mut self) -> Result<(), SessionError> {
+        if self.title().is_some() {
+            return Ok(());
+        }
+        let notes = self.notes.as_ref().and_then(|keeper| keeper.notes().ok()).flatten();
+        match notes.as_ref().and_then(|notes| title_in(&notes.text)) {
+            Some(title) => self.set_title(title),
+            None => Ok(()),
+        }
     }
 
     /// The notes for a compaction (P5a), after an update that runs. Notes of the offline scribe are passed over: it writes
@@ -150,6 +163,14 @@ impl Session {
     }
 }
 
+/// The title that notes give, without the guide that stands above it.
+fn title_in(notes: &str) -> Option<&str> {
+    let section = notes.lines().skip_while(|line| line.trim() != "# Session Title").skip(1);
+    let mut lines = section.take_while(|line| !line.starts_with("# ")).map(str::trim);
+    let is_guide = |line: &str| line.starts_with('_') && line.ends_with('_');
+    lines.find(|line| !line.is_empty() && !is_guide(line))
+}
+
 /// What a model needs for an update.
 struct Asked {
     model: Arc<dyn Model>,
@@ -157,4 +178,16 @@ struct Asked {
     since: Vec<Message>,
     caps: Caps,
     cancel: CancelToken,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title_in;
+
+    #[test]
+    fn the_title_is_the_first_line_of_its_section() {
+        let notes = "# Session Title\n_five to ten words_\n\nRetry loop of the upload\n\n# Current State\nx\n";
+        assert_eq!(title_in(notes), Some("Retry loop of the upload"));
+        assert_eq!(title_in("# Session Title\n_five to ten words_\n# Current State\nx"), None);
+    }
 }

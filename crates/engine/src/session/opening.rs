@@ -63,6 +63,8 @@ pub struct SessionSettings {
     pub governor: Option<Governor>,
     /// The circumstances that the governor is told.
     pub standing: Standing,
+    /// When what is written is forced to disk.
+    pub sync: SyncPolicy,
     /// The user's hooks.
     pub hooks: Hooks,
     /// The time.
@@ -89,6 +91,7 @@ impl Default for SessionSettings {
             wording: Wording::default(),
             governor: None,
             standing: Standing::default(),
+            sync: SyncPolicy::Turn,
             hooks: Hooks::default(),
             now: Timestamp::now,
         }
@@ -112,6 +115,7 @@ impl SessionSettings {
             notes: Some(config.notes),
             wording,
             governor: Some(Governor::open(home.root(), config.governor.clone())?),
+            sync: config.storage.sync.into(),
             hooks: Hooks::new(&config.hooks, environment),
             ..Self::default()
         };
@@ -148,7 +152,7 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let mut meta = Meta::new(SessionId::fresh(), (settings.now)(), "throughline");
         meta.cwd = start.cwd.clone();
-        let writer = Writer::create(home, meta, SyncPolicy::Turn)?;
+        let writer = Writer::create(home, meta, settings.sync)?;
         let mut session = Self::with_writer(home, writer, start.frame, models, settings)?;
         session.set_cwd(start.cwd, &[]);
         Ok(session)
@@ -175,7 +179,7 @@ impl Session {
         models: Models,
         settings: SessionSettings,
     ) -> Result<Self, SessionError> {
-        let writer = Writer::open(home, ledger, SyncPolicy::Turn)?;
+        let writer = Writer::open(home, ledger, settings.sync)?;
         let mut session = Self::with_writer(home, writer, start.frame, models, settings)?;
         session.restore(start.cwd.as_deref())?;
         Ok(session)
