@@ -2,7 +2,8 @@
 
 use super::{Session, SessionError};
 use throughline_core::{
-    Block, Body, CallKind, Flags, Fragment, Message, MessageId, ResultContent, Role, ToolCall, ToolResult,
+    Block, Body, CallKind, Flags, Fragment, GroupId, Message, MessageId, ResultContent, Role, ToolCall,
+    ToolResult,
 };
 use throughline_wire::Response;
 
@@ -62,9 +63,13 @@ impl Session {
         Ok(open.len())
     }
 
-    /// Records the results of one answer's calls.
+    /// Records results of an answer's calls, as they come. Those of one answer are one message for the provider, which wants them
+    /// together.
     pub fn record_results(&mut self, results: Vec<Block>) -> Result<MessageId, SessionError> {
-        self.record(Message::new(Role::User, results))
+        let entries = self.pipeline.view().entries();
+        let answer = entries.iter().rfind(|entry| entry.message.role == Role::Assistant);
+        let group = answer.map(|entry| GroupId::new(format!("results:{}", entry.message.id)));
+        self.record(Message { group, ..Message::new(Role::User, results) })
     }
 
     /// Calls that have no result yet, in order.

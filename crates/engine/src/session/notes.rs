@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn the_title_is_the_first_line_of_its_section() {
-        let notes = "# Session Title\n_five to ten words_\n\nRetry loop of the upload\n\n# Current State\nx\n";
+        let notes =
+            "# Session Title\n_five to ten words_\n\nRetry loop of the upload\n\n# Current State\nx\n";
         assert_eq!(title_in(notes), Some("Retry loop of the upload"));
         assert_eq!(title_in("# Session Title\n_five to ten words_\n# Current State\nx"), None);
     }

@@ -165,3 +165,25 @@ fn a_window_that_was_learnt_is_known_after_resuming() {
         assert_eq!(again.spent(), spent);
     });
 }
+
+#[test]
+fn results_that_come_one_by_one_are_one_message_for_the_provider() {
+    let script = Answer::text("I look.")
+        .call("Read", json!({"file_path": "a"}))
+        .call("Read", json!({"file_path": "b"}));
+    let stage = Stage::new(Wire::Anthropic, script);
+    runtime().block_on(async {
+        let mut session = stage.open();
+        session.record(Message::text(Role::User, "look")).unwrap();
+        session.ask(None, CancelToken::new()).await.unwrap();
+        for call in session.open_calls() {
+            let result = throughline_core::ToolResult::text(call.id, "here");
+            session.record_results(vec![throughline_core::Body::ToolResult(result).into()]).unwrap();
+        }
+        let body = session.prepare().await.unwrap().body;
+        let request: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let last = request["messages"].as_array().unwrap().last().unwrap();
+        assert_eq!(request["messages"].as_array().unwrap().len(), 3);
+        assert_eq!(last["content"].as_array().unwrap().len(), 2, "{last}");
+    });
+}
