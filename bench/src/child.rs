@@ -1,5 +1,6 @@
 //! One task in a process of its own, so that its peak memory is its own.
 
+use crate::agent::alone::Task;
 use crate::measure::peak_mb;
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -24,6 +25,10 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
             anyhow::ensure!(!resumed.view.entries().is_empty(), "the view is empty");
         }
         ["import", home, file] => crate::import::import_file(&Home::new(*home), Path::new(file))?,
+        ["agent", ours, codex, verdict, size] => {
+            let (ours, codex) = (ours.into(), Some(codex.into()));
+            return crate::agent::alone::run(&Task { ours, codex, quick: *size == "quick" }, verdict);
+        }
         other => bail!("unknown task {other:?}"),
     }
     println!("{}", peak_mb());

@@ -171,9 +171,10 @@ async fn strike(wire: Wire, fault: Fault, moment: Moment) -> anyhow::Result<Cell
 fn kind(error: &SessionError) -> String {
     match error {
         SessionError::Model(error) => error.kind().name().to_owned(),
-        SessionError::Ledger(_) | SessionError::DoesNotFit { .. } | SessionError::Blocked(_) => {
-            "stopped".to_owned()
-        }
+        SessionError::Ledger(_)
+        | SessionError::DoesNotFit { .. }
+        | SessionError::Refused(_)
+        | SessionError::Blocked(_) => "stopped".to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! `cargo run --release -p throughline-bench` runs all of them; a name runs one. Times are medians of alternating
 //! runs, since machines are noisy and ratios are not. Memory is the peak of a process of its own.
 
+mod agent;
 mod child;
 mod compactions;
 mod corpus;
@@ -61,6 +62,8 @@ enum Question {
     Faults,
     /// Does a session of ten thousand requests stay within its window and its memory?
     Endurance,
+    /// Does our agent cost several times less than Codex's, everything but the model?
+    Agent,
 }
 
 /// What a benchmark needs to know.
@@ -92,6 +95,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Search => search::run(&setup)?,
             Question::Faults => faults::run(&setup)?,
             Question::Endurance => endurance::run(&setup)?,
+            Question::Agent => agent::run(&setup)?,
         };
         println!();
     }

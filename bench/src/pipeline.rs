@@ -121,6 +121,7 @@ fn single_compactions(recordings: &[Recording]) -> anyhow::Result<usize> {
                 message: message.clone(),
                 origin: Default::default(),
                 overlays: Vec::new(),
+                pinned: None,
             };
             let view: Vec<Entry> = past.iter().map(entry).collect();
             let draft = compact(past, &view, &order)?;

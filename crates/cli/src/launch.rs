@@ -14,6 +14,7 @@ use throughline_agent::mcp::ProjectServers;
 use throughline_agent::permissions::{Mode, ServerApprovals};
 use throughline_core::SessionId;
 use throughline_core::stages::OwnTools;
+use throughline_core::tokens::Tokenizer;
 use throughline_engine::config::{Config, Loaded, ScribeSettings, Sources};
 use throughline_engine::session::{Models, Scribe};
 use throughline_ledger::{Listed, list};
@@ -115,7 +116,9 @@ impl AgentFlags {
         limits: TurnLimits,
     ) -> anyhow::Result<Launched> {
         let mut warnings = Vec::new();
-        let setup = self.setup(context, loaded, models(&loaded.config)?, &mut warnings).await?;
+        let models = models(&loaded.config)?;
+        unpack_tables(models.main.id());
+        let setup = self.setup(context, loaded, models, &mut warnings).await?;
         let limits = TurnLimits { steps: limits.steps.min(loaded.config.agent.max_steps), ..limits };
         let (agent, more) = Agent::begin(Setup { which, limits, ..setup }).await?;
         warnings.extend(more);
@@ -232,6 +235,13 @@ pub(crate) fn models(config: &Config) -> anyhow::Result<Models> {
         },
     };
     Ok(Models { main, scribe })
+}
+
+/// Counting for some models takes a table that is unpacked by its first use, in a tenth of a second: begun now, beside all else.
+fn unpack_tables(model: &str) {
+    let tokenizer = Tokenizer::for_model(model);
+    // Without a thread to spare, the first use unpacks it.
+    let _ = std::thread::Builder::new().spawn(move || tokenizer.count("a"));
 }
 
 /// This program cages commands itself, by a command that is not shown.

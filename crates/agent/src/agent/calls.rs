@@ -11,6 +11,9 @@ use throughline_core::{Block, Body, ToolCall, ToolResult};
 use throughline_engine::hooks::{Outcome, Permission, ToolUse};
 use throughline_engine::session::reminder;
 
+/// The event that keeps the todo list.
+pub(super) const TODOS: &str = "agent.todos";
+
 /// What came of the calls of one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carried {
@@ -112,7 +115,8 @@ impl Agent {
         let access = &permitted.access;
         let name = permitted.call.name.as_str();
         let tool = ToolUse { name, input: &permitted.input, id: permitted.call.id.as_str() };
-        let outcome = self.session.before_tool(tool).await;
+        let mut outcome = self.session.before_tool(tool).await;
+        self.after.extend(outcome.context.drain(..).map(|text| reminder(&text)));
         if let Some(why) = &outcome.halted {
             return Fate::Halt(format!("a hook stopped the turn: {why}"));
         }
@@ -228,7 +232,11 @@ impl Agent {
             offers: Vec::new(),
             diff: Vec::new(),
         };
-        match desk.approver.approve(ask).await {
+        let approval = tokio::select! {
+            approval = desk.approver.approve(ask) => approval,
+            () = desk.cancel.cancelled() => Approval::Stop,
+        };
+        match approval {
             Approval::Once | Approval::Session(_) | Approval::Project(_) => {
                 self.kit.mode.set(self.kit.after_plan);
                 let text = "The user approved the plan. Plan mode is over: carry it out.";
@@ -261,6 +269,7 @@ impl Agent {
         let outcome = self.session.after_tool(tool, &response).await;
         if let Shown::Todos(todos) = &output.shown {
             desk.listener.hear(Event::Todos { todos: todos.clone() });
+            self.session.keep(TODOS, json!(todos))?;
         }
         desk.listener.hear(Event::ToolEnded {
             id: call.id.to_string(),

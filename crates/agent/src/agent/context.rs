@@ -1,8 +1,8 @@
 //! What the session is told, beyond what is said in it.
 
-use super::{Agent, AgentError, Desk};
+use super::{Agent, AgentError, Briefing, Desk};
 use crate::Event;
-use crate::assembly::{Assembled, mode_text};
+use crate::assembly::{Assembled, mode_text, model_switch};
 use crate::permissions::describe;
 use serde_json::json;
 use throughline_core::Message;
@@ -11,6 +11,8 @@ use throughline_engine::session::reminder;
 
 /// The event that keeps what a session was told.
 pub(super) const TOLD: &str = "agent.told";
+/// The event that keeps which model the session was told of.
+const MODEL: &str = "agent.model";
 
 impl Agent {
     /// Tells the model what changed since it was last told (A2): files are read again, and the mode, the date, skills and servers are
@@ -30,12 +32,33 @@ impl Agent {
             return Ok(());
         }
         briefing.told = briefing.assembled.told();
-        let told = json!({"first": briefing.first, "told": briefing.told});
         for message in changes {
             self.session.record(message)?;
         }
-        self.session.keep(TOLD, told)?;
-        Ok(())
+        self.keep_told()
+    }
+
+    /// Writes down what the session was told.
+    pub(super) fn keep_told(&mut self) -> Result<(), AgentError> {
+        let Some(briefing) = &self.briefing else { return Ok(()) };
+        let Briefing { first, told, has_developer, .. } = briefing;
+        let told = json!({"first": first, "told": told, "developer": has_developer});
+        Ok(self.session.keep(TOLD, told)?)
+    }
+
+    /// Tells the model that another one answered up to here, if one did.
+    pub(super) fn tell_model(&mut self) -> Result<(), AgentError> {
+        let now = self.session.frame().model.clone();
+        let kept = self.session.kept(MODEL).and_then(serde_json::Value::as_str);
+        let asked = self.session.kept("usage").and_then(|usage| usage["model"].as_str());
+        let before = kept.or(asked).map(str::to_owned);
+        if before.as_ref() == Some(&now) && kept.is_some() {
+            return Ok(());
+        }
+        if let Some(before) = before.filter(|before| *before != now) {
+            self.session.record(model_switch(&before, &now, self.kit.wire()))?;
+        }
+        Ok(self.session.keep(MODEL, json!(now))?)
     }
 
     /// What a compaction must not lose: what differs from the head of the conversation, and what runs in the background.
@@ -69,8 +92,12 @@ impl Agent {
         Ok(pass)
     }
 
-    /// Tells the model of commands in the background that have ended since.
+    /// Tells the model of commands in the background that have ended since. A sub-agent shares them with whoever began it, who is
+    /// the one to be told.
     pub(super) fn tell_finished(&mut self, desk: &Desk<'_>) -> Result<(), AgentError> {
+        if self.briefing.is_none() {
+            return Ok(());
+        }
         for end in self.kit.tasks.take_finished() {
             let said = end.last_line.map(|line| format!(" Its last line: {line}")).unwrap_or_default();
             let text =

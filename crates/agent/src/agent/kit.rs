@@ -56,6 +56,8 @@ pub(super) struct Kit {
 pub(super) struct FrameParts {
     pub(super) system: String,
     pub(super) max_output: Option<u64>,
+    /// The window that the user set, for whichever model.
+    pub(super) window: Option<u64>,
 }
 
 impl Kit {

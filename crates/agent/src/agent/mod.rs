@@ -30,7 +30,7 @@ use crate::tools::bash::Tasks;
 use crate::workspace::Workspace;
 use kit::Kit;
 use std::sync::Arc;
-use throughline_core::Message;
+use throughline_core::{Message, Wire};
 use throughline_engine::session::Session;
 use throughline_model::CancelToken;
 
@@ -65,8 +65,18 @@ struct Briefing {
     first: Told,
     /// What the model knows by now.
     told: Told,
+    /// Whether what developers say stands at the head of the conversation; where the first wire had no such role, the system prompt
+    /// says it, on every wire from then on.
+    has_developer: bool,
     servers: McpServers,
     skills: SharedSkills,
+}
+
+impl Briefing {
+    /// The system prompt.
+    fn system(&self, wire: Wire) -> String {
+        self.assembled.system(if self.has_developer { wire } else { Wire::Anthropic })
+    }
 }
 
 impl Agent {

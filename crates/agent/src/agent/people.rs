@@ -1,5 +1,6 @@
 //! What a person asks of an agent between turns.
 
+use super::kit::Kit;
 use super::{Agent, AgentError, Desk};
 use crate::Todo;
 use crate::assembly;
@@ -43,6 +44,12 @@ impl Agent {
             false => None,
         };
         self.session.rewind(message)?;
+        // The model knows again what it knew then.
+        self.kit.files.forget_seen();
+        if let Some(briefing) = &mut self.briefing {
+            briefing.told = briefing.first.clone();
+        }
+        self.keep_told()?;
         Ok(Rewound { words, files: restored })
     }
 
@@ -62,18 +69,15 @@ impl Agent {
         models: Models,
         desk: &Desk<'_>,
     ) -> Result<Option<Pass>, AgentError> {
-        let from = self.session.frame().model.clone();
-        let to = models.main.id().to_owned();
         self.remind();
-        let kit = Arc::make_mut(&mut self.kit);
+        let mut kit = Kit::clone(&self.kit);
         kit.models = models.clone();
         if let Some(briefing) = &self.briefing {
-            kit.frame.system = briefing.assembled.system(kit.models.main.wire());
+            kit.frame.system = briefing.system(kit.wire());
         }
-        let frame = kit.frame();
-        let wire = frame.wire;
-        let pass = self.session.switch_model(models, frame, None).await?;
-        self.session.record(assembly::model_switch(&from, &to, wire))?;
+        let pass = self.session.switch_model(models, kit.frame(), kit.frame.window).await?;
+        self.kit = Arc::new(kit);
+        self.tell_model()?;
         self.hear_session(desk);
         Ok(pass)
     }

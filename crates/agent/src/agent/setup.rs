@@ -1,5 +1,6 @@
 //! How an agent begins: a session, its tools, what it is told.
 
+use super::calls::TODOS;
 use super::context::TOLD;
 use super::kit::{FrameParts, Kit};
 use super::{Agent, AgentError, Briefing, CurrentMode, Task, TurnLimits};
@@ -18,9 +19,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use throughline_core::MessageId;
 use throughline_core::stages::OwnTools;
 use throughline_core::tokens::Tokenizer;
+use throughline_core::{MessageId, Role};
 use throughline_engine::config::{Config, McpServer};
 use throughline_engine::hooks::Start as Source;
 use throughline_engine::session::{Frame, Models, Session, SessionSettings, Start};
@@ -122,8 +123,8 @@ impl Ground {
             approvals: Arc::new(approvals),
             network: setup.config.permissions.network,
             sandbox_enforced: is_caged && shell.support().shields(),
-            home: setup.user_home.clone(),
-            own: setup.home.root().to_owned(),
+            home: setup.user_home.as_deref().map(resolved),
+            own: resolved(setup.home.root()),
         });
         let policy = Arc::new(policy);
         let judge = policy.clone();
@@ -208,6 +209,8 @@ impl Agent {
             todos: Todos::default(),
             skills: SharedSkills::new(ground.assembled.skills().clone()),
         };
+        let todos = session.kept(TODOS).and_then(|kept| serde_json::from_value(kept.clone()).ok());
+        of.todos.set(todos.unwrap_or_default());
         let tools = ground.tools(&setup, &of);
         let wire = setup.models.main.wire();
         let Ground {
@@ -227,17 +230,25 @@ impl Agent {
             after_plan: if mode == Mode::Plan { Mode::AcceptEdits } else { mode },
             limits: setup.limits,
             frame: FrameParts {
-                system: assembled.system(wire),
+                system: String::new(),
                 max_output: setup.config.pipeline_settings(setup.models.main.id()).max_output,
+                window: setup.config.window.tokens,
             },
             models: setup.models,
             sub_sources: Arc::new(Sources { kind: SessionKind::SubAgent, memory: None, ..sources.clone() }),
             subs: Arc::default(),
         };
         let told = assembled.told();
-        let briefing = Briefing { sources, first: told.clone(), told, assembled, servers, skills: of.skills };
+        let briefing = Briefing {
+            sources,
+            first: told.clone(),
+            told,
+            has_developer: assembled.messages(wire).iter().any(|message| message.role == Role::Developer),
+            assembled,
+            servers,
+            skills: of.skills,
+        };
         let mut agent = Self { session, kit: Arc::new(kit), briefing: Some(briefing), after: Vec::new() };
-        agent.session.set_frame(agent.kit.frame());
         agent.introduce(source).await?;
         Ok((agent, warnings))
     }
@@ -254,22 +265,40 @@ impl Agent {
             (Some(first), Some(told)) => {
                 briefing.first = first;
                 briefing.told = told;
+                let developer = kept.as_ref().and_then(|kept| kept["developer"].as_bool());
+                briefing.has_developer = developer.unwrap_or(briefing.has_developer);
+                self.set_frame();
                 let words = "[the session ended before this call was done; it may have run in part]";
                 self.session.close_calls(words)?;
+                self.tell_model()?;
                 self.tell_changes()?;
             }
             (_, _) => {
-                let told = serde_json::json!({"first": briefing.first, "told": briefing.told});
                 let messages = briefing.assembled.messages(wire);
+                self.set_frame();
                 self.session.close_calls("[not run]")?;
+                self.tell_model()?;
                 for message in messages {
                     self.session.record(message)?;
                 }
-                self.session.keep(TOLD, told)?;
+                self.keep_told()?;
             }
         }
         Ok(self.session.started(source).await?)
     }
+
+    /// What comes around the messages, now that it is known what stands at their head.
+    fn set_frame(&mut self) {
+        if let Some(briefing) = &self.briefing {
+            Arc::make_mut(&mut self.kit).frame.system = briefing.system(self.kit.models.main.wire());
+        }
+        self.session.set_frame(self.kit.frame());
+    }
+}
+
+/// Where a folder really is, if it is there.
+fn resolved(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
 fn open_workspace(setup: &Setup<'_>) -> Result<Workspace, AgentError> {

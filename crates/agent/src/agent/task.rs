@@ -1,12 +1,15 @@
 //! Sub-agents: a task of its own, with a window of its own.
 
 use super::{Agent, Desk, EndReason, Kit, Said};
-use crate::assembly::Assembled;
+use crate::assembly::{Assembled, Sources};
+use crate::permissions::describe;
+use crate::tools::Recall;
 use crate::workspace::Workspace;
 use crate::{Access, Event, Listener, Tool, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use throughline_core::{SessionId, ToolDefinition, prompt};
+use throughline_core::stages::snip;
+use throughline_core::{SessionId, ToolDefinition, prompt, recall};
 use throughline_engine::session::{Session, Start};
 use throughline_model::BoxFuture;
 
@@ -66,8 +69,8 @@ impl Listener for Nested<'_> {
 }
 
 /// Tools that a sub-agent does not have: it plans nothing, remembers nothing (A5), and begins nothing of its own.
-const WITHOUT: [&str; 5] =
-    [NAME, "TodoWrite", crate::tools::EXIT_PLAN_MODE, "Memory", throughline_core::stages::snip::NAME];
+const WITHOUT: [&str; 6] =
+    [NAME, "TodoWrite", crate::tools::EXIT_PLAN_MODE, "Memory", snip::NAME, recall::NAME];
 
 /// Runs a sub-agent to its end. Its session is a ledger of its own, under the parent's.
 pub(super) fn run<'a>(
@@ -79,19 +82,28 @@ pub(super) fn run<'a>(
 ) -> BoxFuture<'a, ToolOutput> {
     // A pointer, since turns hold calls and calls hold turns.
     Box::pin(async move {
-        let kit = Arc::new(parent_kit.without(&WITHOUT));
-        let briefing = Assembled::full(&kit.sub_sources);
-        let mut frame = kit.frame();
-        frame.system = format!("{}\n\n{}", briefing.system(kit.wire()), prompt(SUB_AGENT));
-        let start = Start { frame, cwd: Some(kit.workspace.cwd().display().to_string()) };
+        let mut kit = parent_kit.without(&WITHOUT);
+        // Of the mode it is told what holds now. What plan mode asks of the one who plans is not for it.
+        let permissions = Some(describe(kit.mode.get(), &kit.policy));
+        let briefing =
+            Assembled::full(&Sources { permissions, mode_text: None, ..Sources::clone(&kit.sub_sources) });
+        kit.frame.system = format!("{}\n\n{}", briefing.system(kit.wire()), prompt(SUB_AGENT));
+        let start = Start { frame: kit.frame(), cwd: Some(kit.workspace.cwd().display().to_string()) };
         let mut settings = kit.settings.clone();
         settings.notes = None;
         settings.tools.snip = false;
+        settings.hooks = settings.hooks.for_helper();
         let opened = Session::open_under(&kit.home, parent, start, kit.models.clone(), settings);
         let mut session = match opened {
             Ok(session) => session,
             Err(error) => return ToolOutput::failed(format!("the sub-agent could not begin: {error}")),
         };
+        if kit.settings.tools.recall {
+            // What was cut from its own context it finds in its own record.
+            kit.tools.add(Arc::new(Recall::new(kit.home.clone(), session.path().to_owned())));
+            session.set_frame(kit.frame());
+        }
+        let kit = Arc::new(kit);
         for message in briefing.messages(kit.wire()) {
             if let Err(error) = session.record(message) {
                 return ToolOutput::failed(format!("the sub-agent could not begin: {error}"));
@@ -108,6 +120,10 @@ pub(super) fn run<'a>(
         let told = input["prompt"].as_str().unwrap_or_default();
         let turn = agent.turn(Said::from(told), &inner).await;
         parent_kit.count_sub(agent.session.spent());
+        if matches!(&turn, Ok(end) if end.why == EndReason::Interrupted) {
+            // Who stops a sub-agent at a question stops all of the turn.
+            desk.cancel.cancel();
+        }
         let output = match turn {
             Ok(end) => match end.why {
                 EndReason::Done => ToolOutput::done(end.text),

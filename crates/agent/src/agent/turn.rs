@@ -1,7 +1,7 @@
 //! The turn loop: ask, carry out, tell, until the model has nothing more to do.
 
 use super::calls::Carried;
-use super::{Agent, AgentError, Desk, EndReason, Said, TurnEnd};
+use super::{Agent, AgentError, Desk, EndReason, Said, TurnEnd, task};
 use crate::{Event, Spending};
 use throughline_core::pipeline::Change;
 use throughline_core::{Message, Role, ToolCall};
@@ -135,11 +135,20 @@ impl Agent {
 
     /// Tells the model what the user typed meanwhile. Whether there was anything.
     async fn steer(&mut self, desk: &Desk<'_>) -> Result<bool, AgentError> {
-        let waiting = desk.inbox.take_steering();
-        let any = !waiting.is_empty();
-        for said in waiting {
-            desk.listener.hear(Event::Steered { text: said.text.clone() });
-            self.say(said, desk).await?;
+        let mut any = false;
+        for said in desk.inbox.take_steering() {
+            let text = said.text.clone();
+            match self.say(said, desk).await {
+                Ok(()) => {
+                    any = true;
+                    desk.listener.hear(Event::Steered { text });
+                }
+                // A hook that refuses a word does not refuse the turn.
+                Err(AgentError::Session(error @ SessionError::Blocked(_))) => {
+                    desk.listener.hear(Event::Warning { text: error.to_string() });
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(any)
     }
@@ -149,7 +158,11 @@ impl Agent {
         if *again >= MOST_AGAIN {
             return Ok(false);
         }
-        let Some(why) = self.session.stopping(*again > 0).await else { return Ok(false) };
+        let why = match self.briefing {
+            Some(_) => self.session.stopping(*again > 0).await,
+            None => self.session.helper_stopping(task::NAME, *again > 0).await,
+        };
+        let Some(why) = why else { return Ok(false) };
         *again += 1;
         self.session.record(reminder(&why))?;
         Ok(true)

@@ -1,6 +1,19 @@
 //! The agent and its parts, over real files, real processes and real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod agent_background;
+mod agent_context;
+mod agent_crash;
+mod agent_hooks;
+mod agent_hostile;
+mod agent_interrupt;
+mod agent_limits;
+mod agent_own_tools;
+mod agent_people;
+mod agent_permissions;
+mod agent_sub;
+mod agent_turns;
+mod agent_world;
 mod assembly;
 mod assembly_any;
 mod assembly_world;

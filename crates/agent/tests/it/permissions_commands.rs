@@ -475,6 +475,9 @@ fn links_are_followed_before_reading_is_harmless() {
     link(".ssh/id_rsa", "docs/notes.md");
     link("work/.env", "docs/settings.txt");
     link("work/src", "code");
+    link("elsewhere", "out");
+    assert_eq!(word(&scene.run("cp out/x y", Mode::AcceptEdits)), "ask");
+    assert_eq!(word(&scene.run("cp code/x y", Mode::AcceptEdits)), "allow");
     for command in [
         "cat ssh/id_rsa",
         "cat docs/notes.md",

@@ -174,7 +174,12 @@ impl<'a> Driver<'a> {
                 self.agent.mode().cycle();
                 Ok(Next::Go)
             }
-            Input::Rewind => self.command(Slash::Rewind).await,
+            Input::Rewind => {
+                let next = self.command(Slash::Rewind).await;
+                // The prompt takes its old place again, and the line below it.
+                self.tell(&[Line::new()]);
+                next
+            }
             Input::Text(text) => match meant(&text) {
                 Meant::Said(text) => self.turn(Said::from(text)).await,
                 Meant::Memory(text) => {
@@ -236,7 +241,10 @@ impl<'a> Driver<'a> {
         let (send, mut questions) = unbounded_channel();
         let asks = Questions(send);
         let cancel = CancelToken::new();
-        self.show.begin();
+        self.show.begin("Thinking");
+        if self.prompt.is_some() {
+            self.tell(&[Line::new()]);
+        }
         let approver: &dyn Approver = if self.prompt.is_some() { &asks } else { &Headless };
         let desk = Desk { listener: &self.show, approver, inbox: &self.inbox, cancel: cancel.clone() };
         let mode = self.agent.mode().clone();
@@ -252,7 +260,7 @@ impl<'a> Driver<'a> {
     async fn compact(&mut self, focus: Option<&str>) -> anyhow::Result<Next> {
         let (_, mut questions) = unbounded_channel();
         let cancel = CancelToken::new();
-        self.show.begin();
+        self.show.begin("Compacting");
         let desk =
             Desk { listener: &self.show, approver: &Headless, inbox: &self.inbox, cancel: cancel.clone() };
         let mode = self.agent.mode().clone();

@@ -80,9 +80,7 @@ impl Driver<'_> {
             vec!["Went back; what you said is on the line again. /undo takes this back.".to_owned()];
         said.extend(rewound.files.iter().flat_map(|restored| self.in_words(restored)));
         self.prefill(&rewound.words);
-        let mut lines = text(&said.join("\n"), self.look());
-        lines.push(Line::new());
-        Ok(lines)
+        Ok(text(&said.join("\n"), self.look()))
     }
 
     fn in_words(&self, restored: &Restored) -> Vec<String> {
@@ -140,7 +138,8 @@ impl Driver<'_> {
         let path = match id {
             Some(id) => self.context.ledger(id)?,
             None => {
-                let sessions = sessions_of(self.context, &self.cwd)?;
+                let mut sessions = sessions_of(self.context, &self.cwd)?;
+                sessions.retain(|listed| listed.path != self.agent.session().path());
                 match self.pick_session(sessions)? {
                     Some(path) => path,
                     None => return Ok(Vec::new()),
@@ -155,7 +154,7 @@ impl Driver<'_> {
 
     fn pick_session(&self, sessions: Vec<Listed>) -> anyhow::Result<Option<PathBuf>> {
         if sessions.is_empty() {
-            bail!("there is no session of this folder");
+            bail!("there is no other session of this folder");
         }
         let chosen = self.pick(session_picker(&sessions))?;
         Ok(chosen.and_then(|at| sessions.get(at).map(|listed| listed.path.clone())))

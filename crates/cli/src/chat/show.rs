@@ -54,13 +54,13 @@ impl Show {
         &self.screen
     }
 
-    /// A turn begins.
-    pub(crate) fn begin(&self) {
+    /// A turn begins, or something else that takes its time.
+    pub(crate) fn begin(&self, doing: &str) {
         let mut state = self.lock();
         let context = state.status.context;
         let dollars = state.status.dollars;
         *state = State::default();
-        state.status = Status { doing: "Thinking".to_owned(), context, dollars, ..Status::default() };
+        state.status = Status { doing: doing.to_owned(), context, dollars, ..Status::default() };
     }
 
     /// A turn is over: what is not whole is shown as it is.

@@ -51,9 +51,7 @@ impl Driver<'_> {
         }
         if let Some(told) = report.told.filter(|told| !told.parts.is_empty()) {
             lines.push(Line::new());
-            lines.push(Line::from(Span::dim(
-                "Told at the start, within the system prompt and the instructions:",
-            )));
+            lines.extend(text("Told at the start, within the system prompt and the instructions:", look));
             for part in &told.parts {
                 let label = if part.label.is_empty() { String::new() } else { format!(" {}", part.label) };
                 let cut = part.cut.as_deref().map(|cut| format!(" ({cut})")).unwrap_or_default();

@@ -5,7 +5,7 @@ use super::question::{Open, Step};
 use super::show::Show;
 use crate::terminal::ask::Answer;
 use crate::terminal::editor::Editor;
-use crate::terminal::keys::{Key, Keys};
+use crate::terminal::keys::{Key, Keys, terminated};
 use crate::terminal::style::{Line, Span};
 use std::time::{Duration, Instant};
 use throughline_agent::agent::{CurrentMode, Inbox};
@@ -71,7 +71,8 @@ impl Watch<'_> {
         let mut frame = 0;
         let mut ticks = tokio::time::interval(FRAME);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-        tokio::pin!(turn);
+        let terminated = terminated();
+        tokio::pin!(turn, terminated);
         let outcome = loop {
             if let Some(Step::Answered(answer)) = open.as_mut().map(|open| open.tick(Instant::now())) {
                 self.answered(open.take(), answer);
@@ -79,7 +80,7 @@ impl Watch<'_> {
             self.draw(&editor, open.as_ref(), begun.elapsed(), frame);
             tokio::select! {
                 outcome = &mut turn => break Some(outcome),
-                () = terminated() => {
+                () = &mut terminated => {
                     wants_out = true;
                     break None;
                 }
@@ -195,20 +196,6 @@ async fn next(keys: &mut Option<Keys>) -> Option<Key> {
         Some(keys) => keys.next().await,
         None => std::future::pending().await,
     }
-}
-
-/// Somebody ends this process from outside.
-async fn terminated() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    }
-    #[cfg(not(unix))]
-    std::future::pending().await
 }
 
 /// What was answered, as it stays on the screen.

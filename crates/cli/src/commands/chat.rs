@@ -51,6 +51,7 @@ impl Chat {
         let screen = Arc::new(Screen::new(Box::new(std::io::stdout()), look, size));
         if interactive {
             keys::restore_on_panic();
+            keys::restore_when_terminated();
         }
         let loaded = self.flags.config(context)?;
         let cwd = std::env::current_dir().context("cannot tell the current folder")?;

@@ -16,6 +16,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 /// How long the thread may take to see that it is over.
 const LOOK_UP: Duration = Duration::from_millis(25);
 
+/// How long an end from outside waits for an end from inside.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The exit status after SIGTERM, as shells have it.
+const TERMINATED: i32 = 143;
+
 /// A key, by what it means here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -185,6 +191,31 @@ fn enter() -> std::io::Result<()> {
 pub(crate) fn leave() {
     let _ = crossterm::execute!(std::io::stdout(), DisableBracketedPaste, Show);
     let _ = disable_raw_mode();
+}
+
+/// Somebody ends this process from outside.
+pub(crate) async fn terminated() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    }
+    #[cfg(not(unix))]
+    std::future::pending().await
+}
+
+/// From now on somebody who ends this process from outside does not leave a terminal in raw mode. What can end by itself has a moment
+/// to do so.
+pub(crate) fn restore_when_terminated() {
+    tokio::spawn(async {
+        terminated().await;
+        tokio::time::sleep(GRACE).await;
+        leave();
+        std::process::exit(TERMINATED);
+    });
 }
 
 /// From now on a panic leaves raw mode before it is told.

@@ -17,6 +17,7 @@ struct Pane {
     machine: Machine,
     /// Where it works.
     project: PathBuf,
+    columns: usize,
 }
 
 struct Wish<'a> {
@@ -36,6 +37,8 @@ impl Pane {
     /// `None`: there is no tmux.
     fn open(wish: &Wish<'_>) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
+            let required = std::env::var("THROUGHLINE_REQUIRE").is_ok_and(|value| value == "all");
+            assert!(!required, "tmux is not installed, and everything is required");
             eprintln!("tmux is not installed: not run");
             return None;
         }
@@ -43,7 +46,7 @@ impl Pane {
         let project = machine.dir.path().join("project");
         std::fs::create_dir(&project).unwrap();
         std::fs::write(project.join("notes.txt"), "one\ntwo\n").unwrap();
-        let pane = Self { machine, project };
+        let pane = Self { machine, project, columns: wish.columns };
         let home = pane.machine.dir.path().display().to_string();
         let project = pane.project.display().to_string();
         let command = format!(
@@ -129,7 +132,10 @@ impl Pane {
     fn wait_for_prompt(&self) -> String {
         self.wait_until("a prompt", |screen| {
             let last = screen.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            last.starts_with("❯ ") && last.trim_end().ends_with('%') && last.split_whitespace().count() <= 4
+            // A narrow terminal has no room for what stands to the right of it.
+            let is_narrow = self.columns < 50 && last.trim_end() == "❯";
+            let words = last.split_whitespace().count();
+            is_narrow || (last.starts_with("❯ ") && last.trim_end().ends_with('%') && words <= 4)
         })
     }
 }
@@ -156,7 +162,7 @@ fn an_answer_is_drawn_and_the_chat_can_be_left_and_gone_on_with() {
     let answer = "# Plan\n\nFirst **read** `notes.txt`, then:\n\n- one\n- two\n\n```sh\nls\n```\n";
     let server = Server::start(Playlist::new().forever(Answer::text(answer))).unwrap();
     let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.say("hello there");
     let screen = pane.wait("╰─");
     assert!(screen.contains("First read notes.txt, then:\n\n• one\n• two\n\n╭─ sh\n│ ls\n╰─"), "{screen}");
@@ -175,7 +181,7 @@ fn a_call_is_asked_and_a_sentence_does_not_answer() {
         Answer::text("I will write.").call("Write", json!({"file_path": "new.txt", "content": "made\n"}));
     let server = Server::start(Playlist::new().then(call).forever(Answer::text("It is written."))).unwrap();
     let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.say("write it");
     pane.wait("Permission for Write");
     let screen = pane.wait("y Yes, once");
@@ -198,7 +204,7 @@ fn no_with_what_to_do_instead_reaches_the_model() {
     let call = Answer::empty().call("Write", json!({"file_path": "new.txt", "content": "made\n"}));
     let server = Server::start(Playlist::new().then(call).forever(Answer::text("Then not."))).unwrap();
     let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.say("write it");
     pane.wait("Permission for Write");
     pane.wait("y Yes, once");
@@ -219,7 +225,7 @@ fn esc_stops_a_turn_and_the_next_one_goes_on() {
     let slow = Answer::text("never seen").at(&gate);
     let server = Server::start(Playlist::new().then(slow).forever(Answer::text("Still here."))).unwrap();
     let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.say("begin");
     pane.wait("esc to interrupt");
     pane.type_text("half a thou");
@@ -250,7 +256,7 @@ fn what_is_typed_meanwhile_steers_or_waits() {
     let script = Playlist::new().then(call).then(Answer::text("Steered.")).forever(Answer::text("Queued."));
     let server = Server::start(script).unwrap();
     let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.say("begin");
     pane.wait("esc to interrupt");
     pane.type_text("also the docs");
@@ -274,28 +280,34 @@ fn what_is_typed_meanwhile_steers_or_waits() {
 fn commands_are_completed_and_tell_what_they_are_asked() {
     let server = Server::start(Playlist::new().forever(Answer::text("Noted."))).unwrap();
     let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.type_text("/co");
     pane.wait("❯ /co");
     pane.keys(&["Tab"]);
     pane.wait("Draw the window");
     pane.keys(&["C-c"]);
+    pane.wait_for_prompt();
     pane.say("/context");
     let screen = pane.wait("free");
     assert!(screen.contains("system prompt") && screen.contains("of 200k tokens"), "{screen}");
+    pane.wait_for_prompt();
     pane.say("/contxt");
     pane.wait("did you mean /context?");
+    pane.wait_for_prompt();
     pane.type_text("look at @not");
     pane.wait("look at @not");
     pane.keys(&["Tab"]);
     pane.wait("look at @notes.txt");
     pane.keys(&["C-c"]);
+    pane.wait_for_prompt();
     pane.keys(&["BTab"]);
     pane.wait("accept-edits");
     pane.say("#always use tabs here");
     pane.wait("Remembered in");
+    pane.wait_for_prompt();
     pane.say("/memory");
-    pane.wait("always use tabs here");
+    pane.wait_until("the memory", |screen| screen.matches("always use tabs here").count() > 1);
+    pane.wait_for_prompt();
     pane.say("/quit");
     pane.wait("ended");
     assert_eq!(server.count(), 0, "nothing of this is for the model");
@@ -305,7 +317,7 @@ fn commands_are_completed_and_tell_what_they_are_asked() {
 fn esc_twice_goes_back_with_the_words_on_the_line() {
     let server = Server::start(Playlist::new().forever(Answer::text("Understood."))).unwrap();
     let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.say("the first thing");
     pane.wait("Understood.");
     pane.wait_for_prompt();
@@ -313,6 +325,8 @@ fn esc_twice_goes_back_with_the_words_on_the_line() {
     pane.wait_until("a second answer", |screen| screen.matches("Understood.").count() == 2);
     pane.wait_for_prompt();
     pane.keys(&["Escape"]);
+    // Two at once are one to the terminal library.
+    std::thread::sleep(Duration::from_millis(300));
     pane.keys(&["Escape"]);
     pane.wait("Go back to before");
     pane.keys(&["Down"]);
@@ -332,13 +346,28 @@ fn esc_twice_goes_back_with_the_words_on_the_line() {
 }
 
 #[test]
+fn an_end_from_outside_leaves_the_terminal_as_it_was() {
+    let server = Server::start(Playlist::new().forever(Answer::text("Yes."))).unwrap();
+    let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
+    pane.wait_for_prompt();
+    let shell =
+        String::from_utf8(pane.tmux(&["display-message", "-p", "-t", "0", "#{pane_pid}"]).stdout).unwrap();
+    let children = Command::new("pgrep").args(["-P", shell.trim()]).output().unwrap();
+    let chat = String::from_utf8(children.stdout).unwrap();
+    assert!(Command::new("kill").arg(chat.trim()).status().unwrap().success());
+    pane.wait("ended");
+    let modes = pane.wait("icanon");
+    assert!(!modes.contains("-icanon"), "{modes}");
+}
+
+#[test]
 fn nothing_that_a_model_says_reaches_the_terminal_as_a_command() {
     let hostile = "before \u{1b}[2J\u{1b}[H\u{1b}]0;owned\u{7} &#27;[31m after\n\n```\n\u{9b}2J\n```\n";
     let server = Server::start(Playlist::new().forever(Answer::text(hostile))).unwrap();
     let Some(pane) = Pane::open(&Wish { columns: 40, variables: "NO_COLOR=1", ..Wish::new(&server) }) else {
         return;
     };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.say("hello");
     let screen = pane.wait("╰─");
     assert!(screen.contains("before ␛[2J␛[H␛]0;owned␇ ␛[31m after"), "{screen}");
@@ -375,7 +404,7 @@ fn the_history_is_private_and_comes_back() {
     use std::os::unix::fs::PermissionsExt;
     let server = Server::start(Playlist::new().forever(Answer::text("Yes."))).unwrap();
     let Some(pane) = Pane::open(&Wish::new(&server)) else { return };
-    pane.wait("/help for commands");
+    pane.wait_for_prompt();
     pane.say("something unusual");
     pane.wait("Yes.");
     pane.wait_for_prompt();

@@ -126,6 +126,24 @@ impl Hooks {
         self.hooks.get(&event).is_some_and(|hooks| !hooks.is_empty())
     }
 
+    /// Those for a helper agent: nobody types there, and neither its beginning nor its end is a session's that the user knows of.
+    #[must_use]
+    pub fn for_helper(mut self) -> Self {
+        self.hooks.retain(|event, _| match event {
+            EventName::SessionStart
+            | EventName::UserPromptSubmit
+            | EventName::Stop
+            | EventName::SessionEnd => false,
+            EventName::PreToolUse
+            | EventName::PostToolUse
+            | EventName::PreCompact
+            | EventName::PostCompact
+            | EventName::SubagentStop
+            | EventName::Notification => true,
+        });
+        self
+    }
+
     /// Runs the hooks of an event, all at once, and waits for them. Never fails: what goes wrong is in the outcome.
     /// Dropping the future kills them.
     pub async fn run(&self, event: Event<'_>, context: Context<'_>) -> Outcome {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use throughline_core::{Message, Role, Wire};
+use throughline_core::{Body, Fragment, Message, Role, Wire};
 use throughline_model::{Delivery, body};
 use throughline_wire::Request;
 
@@ -93,13 +93,33 @@ impl Frame {
         }
         envelope.insert(place.to_owned(), Value::Array(Vec::new()));
         let messages: Vec<Message> =
-            front.into_iter().chain(messages.iter().map(|message| (**message).clone())).collect();
+            front.into_iter().chain(messages.iter().map(|message| spoken_on(self.wire, message))).collect();
         let request = Request { wire: self.wire, messages, envelope };
         match self.wire {
             Wire::Anthropic => with_cache_mark(request.encode()),
             Wire::Responses | Wire::Chat => body(&request, Delivery::Streamed),
         }
     }
+}
+
+/// A message as a wire can have it. Anthropic's knows no developers: what they said in a conversation that began elsewhere is a
+/// reminder there.
+fn spoken_on(wire: Wire, message: &Message) -> Message {
+    let mut message = message.clone();
+    let is_foreign = match message.role {
+        Role::System | Role::Developer => wire == Wire::Anthropic && message.shape.is_none(),
+        Role::User | Role::Assistant | Role::Tool => false,
+    };
+    if is_foreign {
+        message.role = Role::User;
+        message.flags.meta = true;
+        for block in &mut message.blocks {
+            if let Body::Text(text) = &mut block.body {
+                *text = Fragment::SystemReminder.render(text.as_str());
+            }
+        }
+    }
+    message
 }
 
 /// Marks the end of the conversation, so that the next request reads all of this one from the cache. The mark itself is no

@@ -55,10 +55,21 @@ impl Session {
 
     /// The agent is about to end its turn. A hook can make it go on, with what it says as the reason.
     pub async fn stopping(&mut self, again: bool) -> Option<String> {
-        let last = self.pipeline.view().entries().iter().rev().find(|e| e.message.role == Role::Assistant);
-        let last = last.map(|entry| entry.message.to_text());
+        let last = self.last_words();
         let outcome = self.run_hooks(Event::Stop { again, last: last.as_deref() }).await;
         outcome.blocked.filter(|_| outcome.halted.is_none())
+    }
+
+    /// The same where the agent is a helper of this kind.
+    pub async fn helper_stopping(&mut self, agent: &str, again: bool) -> Option<String> {
+        let last = self.last_words();
+        let outcome = self.run_hooks(Event::SubagentStop { agent, again, last: last.as_deref() }).await;
+        outcome.blocked.filter(|_| outcome.halted.is_none())
+    }
+
+    fn last_words(&self) -> Option<String> {
+        let last = self.pipeline.view().entries().iter().rev().find(|e| e.message.role == Role::Assistant);
+        last.map(|entry| entry.message.to_text())
     }
 
     /// The session ends: what runs in the background is stopped, and what is written is safe.

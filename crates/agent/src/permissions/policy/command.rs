@@ -193,7 +193,14 @@ impl Policy {
 
     /// The first path that a command names outside the workspace.
     fn outside(&self, read: &Read<'_>) -> Option<String> {
-        let is_out = |named: &&Named| !named.is_guess && !self.leads_inside(named);
+        // What may be no path at all counts if there is one, and it is a link that leads out.
+        let leads_out = |named: &Named| {
+            let is_in = named.path.as_ref().is_some_and(|path| self.is_inside(path));
+            is_in && named.real.iter().flatten().any(|path| !self.is_inside(path))
+        };
+        let is_out = |named: &&Named| {
+            if named.is_guess { leads_out(named) } else { !self.leads_inside(named) }
+        };
         let named = read.judged.iter().flat_map(|judged| &judged.named).find(is_out)?;
         Some(throughline_core::text::one_line(&named.word, 80))
     }

@@ -41,7 +41,7 @@ const SET: &[(&str, &str)] = &[
 ];
 
 /// What would run before the command, or speak of another terminal.
-const UNSET: &[&str] = &["BASH_ENV", "COLUMNS", "ENV", "LINES", "PROMPT_COMMAND"];
+const UNSET: &[&str] = &["BASH_ENV", "CDPATH", "COLUMNS", "ENV", "LINES", "PROMPT_COMMAND"];
 
 /// The variables that commands begin with, and which secrets among them they may see.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +60,8 @@ impl ShellEnv {
         for name in UNSET {
             all.remove(OsStr::new(name));
         }
+        // A function that somebody exported would run in place of a program that was judged.
+        all.retain(|name, _| !name.to_string_lossy().starts_with("BASH_FUNC_"));
         all.extend(SET.iter().map(|(name, value)| (name.into(), value.into())));
         all.insert("TMPDIR".into(), tmp.into());
         all

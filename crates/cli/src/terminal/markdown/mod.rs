@@ -40,16 +40,22 @@ impl Markdown {
         self.draw(pieces)
     }
 
-    /// The end of what is not final yet, as it was written, in at most `rows` lines.
+    /// The end of what is not final yet, as it was written, in at most `rows` lines, behind an empty one
+    /// where its block will be.
     pub(crate) fn tail(&self, rows: usize) -> Vec<Line> {
-        let tail = self.splitter.tail();
+        let tail = self.splitter.tail(rows * self.look.width * 4);
         let lines = tail.lines().rev().take(rows).collect::<Vec<_>>();
         let mut shown: Vec<Line> = lines
             .into_iter()
             .rev()
             .flat_map(|line| wrap(&Line::from(Span::dim(line)), self.look.width))
             .collect();
-        shown.split_off(shown.len().saturating_sub(rows))
+        let mut shown = shown.split_off(shown.len().saturating_sub(rows));
+        // As it will be once its block is whole.
+        if self.has_begun && !shown.is_empty() && !self.splitter.is_in_code() {
+            shown.insert(0, Line::new());
+        }
+        shown
     }
 
     fn draw(&mut self, pieces: Vec<Piece>) -> Vec<Line> {

@@ -83,9 +83,15 @@ impl Splitter {
         pieces
     }
 
-    /// What has come and is not whole yet.
-    pub(crate) fn tail(&self) -> String {
-        format!("{}{}", self.block, self.line)
+    /// The end of what has come and is not whole yet, of about `bytes` at most: it is asked for with every piece that comes.
+    pub(crate) fn tail(&self, bytes: usize) -> String {
+        let end = |text: &str| text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..].to_owned();
+        end(&self.block) + &end(&self.line)
+    }
+
+    /// Whether what comes next is a line of fenced code.
+    pub(crate) fn is_in_code(&self) -> bool {
+        matches!(self.state, State::Code(_))
     }
 
     fn take(&mut self, line: &str, pieces: &mut Vec<Piece>) {

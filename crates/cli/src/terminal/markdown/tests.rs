@@ -107,8 +107,8 @@ fn loose_lists_have_room_and_tight_ones_do_not() {
 fn the_tail_is_what_is_not_whole_yet() {
     let mut markdown = Markdown::new(PLAIN);
     assert_eq!(paint(&markdown.push("one\n\ntwo\nthr"), PLAIN), ["one"]);
-    assert_eq!(paint(&markdown.tail(5), PLAIN), ["two", "thr"]);
-    assert_eq!(paint(&markdown.tail(1), PLAIN), ["thr"]);
+    assert_eq!(paint(&markdown.tail(5), PLAIN), ["", "two", "thr"]);
+    assert_eq!(paint(&markdown.tail(1), PLAIN), ["", "thr"]);
     assert_eq!(paint(&markdown.finish(), PLAIN), ["", "two thr"]);
     assert!(markdown.tail(5).is_empty());
 }

@@ -1,0 +1,202 @@
+//! Does our agent cost several times less than Codex's, everything but the model?
+//!
+//! `throughline exec` against the real `codex exec`: the same scripted conversation, the same server, in turns. The model calls a shell
+//! step after step (every fifth prints 20 KB) and then ends. The server answers at once, so what is left is the client's: starting,
+//! assembling what the model is told, sending, reading the stream, running the command, writing the session down, ending.
+//!
+//! What no client can save is measured too: the *floor* sends the very bodies that the client sent over a bare socket, waits for the
+//! answers, and runs the same commands by `bash -c`. Overhead is wall time less the floor. CPU time is that of the client and of
+//! all processes it waited for. Memory is the largest process's own peak: both clients work in one process, their
+//! helpers live for milliseconds.
+//!
+//! `CODEX_BIN` names the other client, else it is `codex` of the path; without one, only ours is measured. It runs where there is no
+//! network but the loopback. `THROUGHLINE_BIN` names ours, else it is the one beside this program.
+
+pub(crate) mod alone;
+mod clients;
+mod floor;
+mod run;
+mod script;
+
+use crate::Setup;
+use crate::measure::{median, verdict};
+use anyhow::Context;
+use clients::{Client, Place};
+use run::Run;
+use script::Stage;
+use std::time::Duration;
+
+const STEPS: [usize; 3] = [1, 10, 40];
+
+/// Ours may take at most this share of what the other takes.
+const MOST: f64 = 0.5;
+
+/// One client at one length of the conversation: medians.
+struct Row {
+    client: &'static str,
+    steps: usize,
+    wall: Duration,
+    floor: Duration,
+    cpu: Duration,
+    peak: f64,
+    /// Bytes of the last request.
+    sent: usize,
+}
+
+impl Row {
+    fn overhead(&self) -> Duration {
+        self.wall.saturating_sub(self.floor)
+    }
+}
+
+pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
+    println!("agent: throughline exec against codex exec, everything but the model");
+    let Some(ours) = clients::ours() else {
+        println!(
+            "  not measured: no throughline beside this program; build it (-p throughline) or set THROUGHLINE_BIN"
+        );
+        return Ok(0);
+    };
+    match clients::codex() {
+        Some(codex) => alone::again(&alone::Task { ours, codex: Some(codex), quick: setup.quick }),
+        None => {
+            println!("  no codex in the path, and CODEX_BIN is not set: only ours is measured");
+            compare(&alone::Task { ours, codex: None, quick: setup.quick })
+        }
+    }
+}
+
+/// Runs the clients by turns and prints what came of it; how many figures are out of bounds.
+fn compare(task: &alone::Task) -> anyhow::Result<usize> {
+    let folder = tempfile::tempdir()?;
+    let stage = Stage::start()?;
+    let place = Place::prepare(folder.path(), &stage.url())?;
+    let mut clients = vec![Client::ours(&task.ours)];
+    clients.extend(task.codex.as_deref().map(Client::codex));
+    for client in &clients {
+        println!("  {}: {}", client.name, client.version()?);
+    }
+    let turns = if task.quick { 2 } else { 9 };
+    // The first run makes databases and the like.
+    for client in &clients {
+        measure(&stage, &place, client, 1)?;
+    }
+    println!(
+        "  {:>5}  {:<11}  {:>9}  {:>9}  {:>9}  {:>9}  {:>8}  {:>11}",
+        "steps", "client", "wall", "floor", "overhead", "CPU", "peak", "sent"
+    );
+    let mut rows = Vec::new();
+    for steps in STEPS {
+        let mut taken: Vec<Vec<(Run, Duration, usize)>> = clients.iter().map(|_| Vec::new()).collect();
+        for _ in 0..turns {
+            for (client, taken) in clients.iter().zip(&mut taken) {
+                taken.push(measure(&stage, &place, client, steps)?);
+            }
+        }
+        for (client, taken) in clients.iter().zip(taken) {
+            let row = condense(client.name, steps, &taken);
+            print_row(&row);
+            rows.push(row);
+        }
+    }
+    Ok(judge(&rows))
+}
+
+/// One run of a client, and the floor for what it sent.
+fn measure(
+    stage: &Stage,
+    place: &Place,
+    client: &Client,
+    steps: usize,
+) -> anyhow::Result<(Run, Duration, usize)> {
+    stage.begin(steps);
+    let run = run::watch(client.command(place), &place.complaints())
+        .with_context(|| format!("{} with {steps} steps", client.name))?;
+    let played = stage.played();
+    played.check(steps).with_context(|| format!("{} with {steps} steps", client.name))?;
+    stage.begin(steps);
+    let floor = floor::take(stage, &played.bodies, steps)?;
+    stage.played().check(steps).context("the floor")?;
+    Ok((run, floor, played.bodies.last().map_or(0, Vec::len)))
+}
+
+fn condense(client: &'static str, steps: usize, taken: &[(Run, Duration, usize)]) -> Row {
+    let of = |pick: fn(&(Run, Duration, usize)) -> Duration| median(taken.iter().map(pick).collect());
+    Row {
+        client,
+        steps,
+        wall: of(|(run, _, _)| run.wall),
+        floor: of(|(_, floor, _)| *floor),
+        cpu: of(|(run, _, _)| run.cpu),
+        peak: taken.iter().map(|(run, _, _)| run.peak).fold(0.0, f64::max),
+        sent: taken.iter().map(|(_, _, sent)| *sent).max().unwrap_or(0),
+    }
+}
+
+fn print_row(row: &Row) {
+    println!(
+        "  {:>5}  {:<11}  {:>9}  {:>9}  {:>9}  {:>9}  {:>5.1} MB  {:>8.1} KB",
+        row.steps,
+        row.client,
+        ms(row.wall),
+        ms(row.floor),
+        ms(row.overhead()),
+        ms(row.cpu),
+        row.peak,
+        row.sent as f64 / 1024.0
+    );
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
+
+/// What a step more costs, and the ratios.
+fn judge(rows: &[Row]) -> usize {
+    let find =
+        |client: &str, steps: usize| rows.iter().find(|row| row.client == client && row.steps == steps);
+    let [first, middle, last] = STEPS;
+    let mut slopes = Vec::new();
+    for client in [clients::OURS, clients::CODEX] {
+        let (Some(a), Some(b), Some(c)) = (find(client, first), find(client, middle), find(client, last))
+        else {
+            continue;
+        };
+        println!(
+            "  a step more, {client}: {} overhead and {} CPU; {} up to step {middle}, {} from there to {last}",
+            ms(slope(a, c, Row::overhead)),
+            ms(slope(a, c, |row| row.cpu)),
+            ms(slope(a, b, Row::overhead)),
+            ms(slope(b, c, Row::overhead))
+        );
+        slopes.push((slope(a, c, Row::overhead), slope(a, c, |row| row.cpu)));
+    }
+    let mut failed = 0;
+    for steps in STEPS {
+        let (Some(ours), Some(codex)) = (find(clients::OURS, steps), find(clients::CODEX, steps)) else {
+            return 0;
+        };
+        failed += share(&format!("{steps} steps, wall time"), ours.wall, codex.wall);
+        failed += share(&format!("{steps} steps, overhead"), ours.overhead(), codex.overhead());
+        failed += share(&format!("{steps} steps, CPU time"), ours.cpu, codex.cpu);
+        failed += bounded(&format!("{steps} steps, peak memory"), ours.peak / codex.peak.max(1e-9));
+    }
+    if let [(ours, our_cpu), (codex, codex_cpu)] = slopes.as_slice() {
+        failed += share("a step more, overhead", *ours, *codex);
+        failed += share("a step more, CPU time", *our_cpu, *codex_cpu);
+    }
+    failed
+}
+
+fn slope(from: &Row, to: &Row, of: fn(&Row) -> Duration) -> Duration {
+    let steps = u32::try_from(to.steps - from.steps).unwrap_or(1).max(1);
+    of(to).saturating_sub(of(from)) / steps
+}
+
+fn share(what: &str, ours: Duration, codex: Duration) -> usize {
+    bounded(what, crate::measure::ratio(ours, codex))
+}
+
+fn bounded(what: &str, share: f64) -> usize {
+    verdict(&format!("{what}, codex takes {:.1} times ours; ours", 1.0 / share.max(1e-9)), share, MOST, "×")
+}
