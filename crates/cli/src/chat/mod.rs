@@ -1,6 +1,6 @@
 //! `throughline chat`: the agent at a terminal.
 //!
-//! [`Driver`](driver::Driver) reads what the user says and does it: a turn of the agent, watched over by `turn.rs` and shown by
+//! [`Driver`] reads what the user says and does it: a turn of the agent, watched over by `turn.rs` and shown by
 //! `show.rs`, or a slash command (`commands.rs`), done by `session.rs`, `servers.rs` or `tell.rs`.
 
 mod approve;

@@ -1,6 +1,6 @@
 //! Pieces for a terminal: text in, lines out; keys in, decisions out. Nothing here knows an agent.
 //!
-//! Invariant: text of models, tools and files reaches the terminal only as a [`Span`], whose text is clean: it can't move the
+//! Invariant: text of models, tools and files reaches the terminal only as a [`Span`](style::Span), whose text is clean: it can't move the
 //! cursor, change colours, set the title or reorder what is shown. Escape sequences are made in two places, `style.rs` (colours)
 //! and `screen.rs` (the live area).
 

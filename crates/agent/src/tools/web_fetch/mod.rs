@@ -1,7 +1,7 @@
 //! WebFetch: one page of the web, as text.
 //!
 //! Made only where the user has switched it on. What a page says is data from strangers, and says so. What may be asked for is
-//! decided by [`address`]: no private network, after names are resolved, at every redirect.
+//! decided by `address.rs`: no private network, after names are resolved, at every redirect.
 
 mod address;
 mod content;
