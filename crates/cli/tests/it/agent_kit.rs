@@ -84,6 +84,11 @@ impl Workshop {
         home.ledgers().unwrap_or_default()
     }
 
+    /// What `sessions list` shows.
+    pub(crate) fn list(&self) -> String {
+        self.machine.text(&["sessions", "list"])
+    }
+
     pub(crate) fn wait_for_file(&self, file: &str) {
         let until = std::time::Instant::now() + PATIENCE;
         while !self.path(file).exists() {

@@ -46,6 +46,9 @@ fn the_prompt_can_be_piped_and_a_session_goes_on() {
     let asked = server.last().unwrap().last_user_text();
     assert!(asked.contains("review this") && asked.contains("the diff"), "{asked}");
 
+    let list = shop.list();
+    assert!(list.contains("review this") && list.contains("1 turn"), "{list}");
+
     let (_, _, code) = shop.exec(&["-c", "and now?"]);
     assert_eq!(code, 0);
     let seen = server.last().unwrap();

@@ -98,6 +98,8 @@ impl Job {
 impl Session {
     /// The turn is over: what is known is brought up to date, and work that may be needed soon begins in the background.
     pub async fn after_turn(&mut self) -> Result<(), SessionError> {
+        // Lists read only the end of a ledger: what they show is written with every turn.
+        self.journal.update_card(|_| {})?;
         self.journal.end_turn()?;
         self.pipeline.catch_up();
         self.collect().await?;
