@@ -32,8 +32,10 @@ pub(super) fn line(name: &str, file: &str, hook: &str) -> String {
         title.push(c);
     }
     let lead = format!("- [{title}]({target})");
+    // A line with a second link is a person's, not ours: what looks like one is written so that it is none.
+    let hook = &one_line(hook).replace("](", "]\\(");
     let room = (LINE - 1).saturating_sub(lead.chars().count() + " — ".chars().count());
-    let hook = cut(&one_line(hook), room);
+    let hook = cut(hook, room);
     if hook.is_empty() { lead } else { format!("{lead} — {hook}") }
 }
 
