@@ -26,7 +26,7 @@ pub(super) fn line(name: &str, file: &str, hook: &str) -> String {
     };
     let mut title = String::new();
     for c in cut(&one_line(name), TITLE).chars() {
-        if matches!(c, '[' | ']' | '\\') {
+        if matches!(c, '[' | ']' | '(' | '\\') {
             title.push('\\');
         }
         title.push(c);
