@@ -26,7 +26,8 @@ pub(super) fn line(name: &str, file: &str, hook: &str) -> String {
     };
     let mut title = String::new();
     for c in cut(&one_line(name), TITLE).chars() {
-        if matches!(c, '[' | ']' | '(' | '\\') {
+        // A bracket behind one would end the title.
+        if matches!(c, '[' | ']' | '\\') || (c == '(' && title.ends_with(']')) {
             title.push('\\');
         }
         title.push(c);
