@@ -7,8 +7,11 @@ use std::process::{Command, Stdio};
 
 pub(super) const OURS: &str = "throughline";
 pub(super) const CODEX: &str = "codex";
+/// Ours with a model whose tokens are estimated, without a table.
+pub(super) const TABLELESS: &str = "…, no table";
 /// A model that both know.
 const MODEL: &str = "gpt-5.5";
+const TABLELESS_MODEL: &str = "claude-sonnet-4-5";
 const PROMPT: &str = "Run the steps one after the other until there are no more.";
 /// The server takes any.
 const KEY: &str = "not-a-key";
@@ -126,6 +129,11 @@ impl Client {
     pub(super) fn ours(program: &Path) -> Self {
         let arguments = &["exec", "--model", MODEL, "--permission-mode", "full", PROMPT];
         Self { name: OURS, program: program.to_owned(), arguments }
+    }
+
+    pub(super) fn tableless(program: &Path) -> Self {
+        let arguments = &["exec", "--model", TABLELESS_MODEL, "--permission-mode", "full", PROMPT];
+        Self { name: TABLELESS, program: program.to_owned(), arguments }
     }
 
     pub(super) fn codex(program: &Path) -> Self {

@@ -8,7 +8,8 @@
 //! answers, and runs the same commands by `bash -c`. Overhead is wall time less the floor. CPU time is that of the client and of
 //! all processes it waited for. Memory is the largest process's own peak, looked at every millisecond: both clients work in one
 //! process, their helpers live for milliseconds. Both ask for nothing and run `bash -c`; ours starts it through the sandbox's helper all
-//! the same. The first run of each, which makes its folders and databases, does not count.
+//! the same. A third row is ours with a model whose tokens are estimated: what the table costs that the other models' are counted by.
+//! The first run of each, which makes its folders and databases, does not count.
 //!
 //! `CODEX_BIN` names the other client, else it is `codex` of the path; without one, only ours is measured. It runs where there is no
 //! network but the loopback. `THROUGHLINE_BIN` names ours, else it is the one beside this program.
@@ -33,6 +34,13 @@ const STEPS: [usize; 3] = [1, 10, 40];
 const MOST_WORKING: f64 = 0.4;
 /// The same for a single step, which is mostly starting: ours unpacks the model's table of tokens then.
 const MOST_STARTING: f64 = 0.6;
+
+/// One run, the floor for it, and the bytes of its last request.
+struct Taken {
+    run: Run,
+    floor: Duration,
+    sent: usize,
+}
 
 /// One client at one length of the conversation: medians.
 struct Row {
@@ -79,39 +87,36 @@ fn compare(task: &alone::Task) -> anyhow::Result<usize> {
     for client in &clients {
         println!("  {}: {}", client.name, client.version()?);
     }
+    clients.push(Client::tableless(&task.ours));
     let turns = if task.quick { 2 } else { 9 };
     // The first run makes databases and the like.
     for client in &clients {
         measure(&stage, &place, client, 1)?;
     }
+    // Lengths take turns as well as clients: a machine that is busier for a while is so for all of them.
+    let cells: Vec<(usize, &Client)> =
+        STEPS.iter().flat_map(|steps| clients.iter().map(|client| (*steps, client))).collect();
+    let mut taken: Vec<Vec<Taken>> = cells.iter().map(|_| Vec::new()).collect();
+    for _ in 0..turns {
+        for ((steps, client), taken) in cells.iter().zip(&mut taken) {
+            taken.push(measure(&stage, &place, client, *steps)?);
+        }
+    }
+    let rows: Vec<Row> = cells
+        .iter()
+        .zip(&taken)
+        .map(|((steps, client), taken)| condense(client.name, *steps, taken))
+        .collect();
     println!(
         "  {:>5}  {:<11}  {:>9}  {:>9}  {:>9}  {:>9}  {:>8}  {:>11}",
         "steps", "client", "wall", "floor", "overhead", "CPU", "peak", "sent"
     );
-    let mut rows = Vec::new();
-    for steps in STEPS {
-        let mut taken: Vec<Vec<(Run, Duration, usize)>> = clients.iter().map(|_| Vec::new()).collect();
-        for _ in 0..turns {
-            for (client, taken) in clients.iter().zip(&mut taken) {
-                taken.push(measure(&stage, &place, client, steps)?);
-            }
-        }
-        for (client, taken) in clients.iter().zip(taken) {
-            let row = condense(client.name, steps, &taken);
-            print_row(&row);
-            rows.push(row);
-        }
-    }
+    rows.iter().for_each(print_row);
     Ok(judge(&rows))
 }
 
 /// One run of a client, and the floor for what it sent.
-fn measure(
-    stage: &Stage,
-    place: &Place,
-    client: &Client,
-    steps: usize,
-) -> anyhow::Result<(Run, Duration, usize)> {
+fn measure(stage: &Stage, place: &Place, client: &Client, steps: usize) -> anyhow::Result<Taken> {
     stage.begin(steps);
     let run = run::watch(client.command(place), &place.complaints())
         .with_context(|| format!("{} with {steps} steps", client.name))?;
@@ -120,19 +125,19 @@ fn measure(
     stage.begin(steps);
     let floor = floor::take(stage, &played.bodies, steps)?;
     stage.played().check(steps).context("the floor")?;
-    Ok((run, floor, played.bodies.last().map_or(0, Vec::len)))
+    Ok(Taken { run, floor, sent: played.bodies.last().map_or(0, Vec::len) })
 }
 
-fn condense(client: &'static str, steps: usize, taken: &[(Run, Duration, usize)]) -> Row {
-    let of = |pick: fn(&(Run, Duration, usize)) -> Duration| median(taken.iter().map(pick).collect());
+fn condense(client: &'static str, steps: usize, taken: &[Taken]) -> Row {
+    let of = |pick: fn(&Taken) -> Duration| median(taken.iter().map(pick).collect());
     Row {
         client,
         steps,
-        wall: of(|(run, _, _)| run.wall),
-        floor: of(|(_, floor, _)| *floor),
-        cpu: of(|(run, _, _)| run.cpu),
-        peak: taken.iter().map(|(run, _, _)| run.peak).fold(0.0, f64::max),
-        sent: taken.iter().map(|(_, _, sent)| *sent).max().unwrap_or(0),
+        wall: of(|taken| taken.run.wall),
+        floor: of(|taken| taken.floor),
+        cpu: of(|taken| taken.run.cpu),
+        peak: taken.iter().map(|taken| taken.run.peak).fold(0.0, f64::max),
+        sent: taken.iter().map(|taken| taken.sent).max().unwrap_or(0),
     }
 }
 
@@ -160,7 +165,7 @@ fn judge(rows: &[Row]) -> usize {
         |client: &str, steps: usize| rows.iter().find(|row| row.client == client && row.steps == steps);
     let [first, middle, last] = STEPS;
     let mut slopes = Vec::new();
-    for client in [clients::OURS, clients::CODEX] {
+    for client in [clients::OURS, clients::CODEX, clients::TABLELESS] {
         let (Some(a), Some(b), Some(c)) = (find(client, first), find(client, middle), find(client, last))
         else {
             continue;
@@ -186,7 +191,7 @@ fn judge(rows: &[Row]) -> usize {
         failed += bounded(&format!("{what}, CPU time"), ratio(ours.cpu, codex.cpu), most);
         failed += bounded(&format!("{what}, peak memory"), ours.peak / codex.peak.max(1e-9), most);
     }
-    if let [(ours, our_cpu), (codex, codex_cpu)] = slopes.as_slice() {
+    if let [(ours, our_cpu), (codex, codex_cpu), ..] = slopes.as_slice() {
         failed += bounded("a step more, overhead", ratio(*ours, *codex), MOST_WORKING);
         failed += bounded("a step more, CPU time", ratio(*our_cpu, *codex_cpu), MOST_WORKING);
     }
