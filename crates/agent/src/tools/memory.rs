@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use throughline_core::{ToolDefinition, prompt, text};
-use throughline_memory::topics::{Added, Change, Found, NewTopic, Saved, TopicError, TopicStore, TopicType};
+use throughline_memory::topics::{
+    Added, Change, Found, Meta, NewTopic, Saved, TopicError, TopicStore, TopicType,
+};
 use throughline_model::BoxFuture;
 
 /// The name by which the model calls it.
@@ -136,6 +138,7 @@ fn asked(input: &Value) -> Result<Asked, String> {
                     name: given("name")?,
                     description: given("description")?,
                     body: given("text")?,
+                    meta: None,
                 };
                 if change == Change::default() {
                     return Err(format!(
@@ -149,6 +152,7 @@ fn asked(input: &Value) -> Result<Asked, String> {
                 name: needed("name", "add")?,
                 description: given("description")?.unwrap_or_default(),
                 body: needed("text", "add")?,
+                meta: Meta::default(),
             };
             Ok(Asked::Add { new })
         }

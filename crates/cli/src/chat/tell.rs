@@ -12,7 +12,7 @@ use throughline_agent::permissions::Mode;
 use throughline_core::text::one_line;
 use throughline_engine::hooks::Run;
 use throughline_memory::ProjectSlug;
-use throughline_memory::topics::{Added, NewTopic, TopicStore, TopicType};
+use throughline_memory::topics::{Added, Meta, NewTopic, TopicStore, TopicType};
 
 /// Memories that a search shows.
 const FOUND: usize = 8;
@@ -116,6 +116,7 @@ impl Driver<'_> {
             name: one_line(words, 50),
             description: one_line(words, 200),
             body: words.to_owned(),
+            meta: Meta::default(),
         };
         let said = match self.memories().add(topic)? {
             Added::Saved(saved) => format!("Remembered in {}.", saved.file),

@@ -1,6 +1,8 @@
 //! A memory's file: a frontmatter and a body, changed without harm to what people wrote.
 
-use super::yaml;
+use super::meta::Meta;
+use super::metadata;
+use super::yaml::{self, after_key, one_line};
 use super::{NewTopic, TopicType};
 use serde::Deserialize;
 use std::ops::Range;
@@ -25,6 +27,7 @@ pub(super) struct Head {
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
     pub(super) kind: Option<TopicType>,
+    pub(super) meta: Meta,
 }
 
 /// The keys we know, as text. All others are skipped.
@@ -44,6 +47,7 @@ pub(super) struct Values<'a> {
     pub(super) name: Option<&'a str>,
     pub(super) description: Option<&'a str>,
     pub(super) kind: Option<TopicType>,
+    pub(super) meta: Option<&'a Meta>,
 }
 
 impl<'a> Document<'a> {
@@ -99,6 +103,9 @@ impl<'a> Document<'a> {
                 front = set(&front, (key, &value), eol);
             }
         }
+        if let Some(meta) = values.meta {
+            front = metadata::set(&front, (&self.head.meta, meta), eol)?;
+        }
         if self.front.is_none() && front.is_empty() {
             // Only the body is new: nobody asked for a frontmatter.
             let body = body.map(|body| format!("{}{eol}", with_line_ends(body.trim(), eol)));
@@ -126,8 +133,8 @@ impl<'a> Document<'a> {
 /// A new file.
 pub(super) fn compose(topic: &NewTopic) -> String {
     let (name, description) = (yaml::scalar(&topic.name), yaml::scalar(&topic.description));
-    let (kind, body) = (topic.kind, topic.body.trim());
-    format!("---\nname: {name}\ndescription: {description}\ntype: {kind}\n---\n\n{body}\n")
+    let (kind, metadata, body) = (topic.kind, metadata::compose(&topic.meta), topic.body.trim());
+    format!("---\nname: {name}\ndescription: {description}\ntype: {kind}\n{metadata}---\n\n{body}\n")
 }
 
 fn is_marker(line: &str, marker: &str) -> bool {
@@ -147,12 +154,15 @@ fn with_line_ends(text: &str, eol: &str) -> String {
     if eol == "\n" { text } else { text.replace('\n', eol) }
 }
 
-fn read(front: &str) -> (Head, Option<String>) {
-    let (front, mut flaw) = match parse_yaml(front) {
+fn read(source: &str) -> (Head, Option<String>) {
+    let (front, mut flaw) = match parse_yaml(source) {
         Ok(front) => (front, None),
         // People and models forget quotes. What the lines say is taken, and the flaw reported.
-        Err(why) => (by_lines(front), Some(format!("its frontmatter is not YAML ({why}); quote its values"))),
+        Err(why) => {
+            (by_lines(source), Some(format!("its frontmatter is not YAML ({why}); quote its values")))
+        }
     };
+    let (meta, odd) = if flaw.is_none() { metadata::read(source) } else { (Meta::default(), None) };
     let text = |value: Option<String>| value.map(|value| one_line(&value)).filter(|value| !value.is_empty());
     let (name, description, word) = (text(front.name), text(front.description), text(front.kind));
     let kind = word.as_deref().map(str::parse::<TopicType>);
@@ -162,10 +172,10 @@ fn read(front: &str) -> (Head, Option<String>) {
             None => Some("its frontmatter has no type: user, feedback, project or reference".to_owned()),
             Some(Ok(_)) if name.is_none() => Some("its frontmatter has no name".to_owned()),
             Some(Ok(_)) if description.is_none() => Some("its frontmatter has no description".to_owned()),
-            Some(Ok(_)) => None,
+            Some(Ok(_)) => odd,
         };
     }
-    (Head { name, description, kind: kind.and_then(Result::ok) }, flaw)
+    (Head { name, description, kind: kind.and_then(Result::ok), meta }, flaw)
 }
 
 fn parse_yaml(front: &str) -> Result<Front, String> {
@@ -186,12 +196,6 @@ fn by_lines(front: &str) -> Front {
         Some(inner.unwrap_or(line).to_owned())
     };
     Front { name: value("name"), description: value("description"), kind: value("type") }
-}
-
-/// What stands behind `key:` at the beginning of a line.
-fn after_key<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    let rest = line.strip_prefix(key)?.trim_start_matches(' ').strip_prefix(':')?;
-    (rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])).then_some(rest)
 }
 
 /// The frontmatter with `key: value`, in the place where the key is now, or at the end.
@@ -237,12 +241,7 @@ fn verify(front: &str, values: Values<'_>, before: &Head) -> Result<(), String> 
         name: values.name.map(str::to_owned).or_else(|| before.name.clone()),
         description: values.description.map(str::to_owned).or_else(|| before.description.clone()),
         kind: values.kind.or(before.kind),
+        meta: values.meta.unwrap_or(&before.meta).clone(),
     };
     if now == wanted { Ok(()) } else { Err("it would not be read back as written".to_owned()) }
-}
-
-/// A value without control characters, in one line.
-pub(super) fn one_line(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }

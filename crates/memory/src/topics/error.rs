@@ -30,6 +30,12 @@ pub enum TopicError {
         /// What was given.
         file: String,
     },
+    /// An anchor that would not be read back.
+    #[error("{anchor:?} is no anchor; give path:src/a.rs, commit:4f2a9c1 or symbol:src/a.rs#run")]
+    BadAnchor {
+        /// What was given.
+        anchor: String,
+    },
     /// There is no such memory.
     #[error("there is no memory {file:?}; list them to see their files")]
     NoTopic {

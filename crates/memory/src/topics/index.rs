@@ -1,8 +1,9 @@
 //! `MEMORY.md`: a line per memory (M1, M6). Lines that are not ours stay as they are.
 
 use super::Repair;
-use super::document::{line_end, one_line};
+use super::document::line_end;
 use super::names::is_topic;
+use super::yaml::one_line;
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -13,7 +13,7 @@
 //! **No secrets.** What is written is [redacted](crate::redact) first.
 //!
 //! ```
-//! use throughline_memory::topics::{Added, NewTopic, TopicStore, TopicType};
+//! use throughline_memory::topics::{Added, Meta, NewTopic, TopicStore, TopicType};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
@@ -23,6 +23,7 @@
 //!     name: "Tests first".to_owned(),
 //!     description: "Run the tests before every commit".to_owned(),
 //!     body: "Run the tests before every commit.\n\n**Why:** a broken main costs everybody.".to_owned(),
+//!     meta: Meta::default(),
 //! };
 //! let Added::Saved(saved) = store.add(topic)? else { return Err("it is new".into()) };
 //! assert_eq!(saved.file, "feedback_tests-first.md");
@@ -37,6 +38,8 @@ mod document;
 mod error;
 mod folder;
 mod index;
+mod meta;
+mod metadata;
 mod names;
 mod rank;
 mod store;
@@ -44,11 +47,13 @@ mod yaml;
 
 pub use error::TopicError;
 pub use index::{INDEX_BYTES, INDEX_LINES};
+pub use meta::{Anchor, By, MOST_SOURCES, Meta, Source};
 pub use store::{MANIFEST_FILES, TopicStore};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What a memory is about. There are no others (M2).
@@ -110,6 +115,8 @@ pub struct TopicHead {
     pub kind: Option<TopicType>,
     /// When the file was last changed.
     pub modified: Timestamp,
+    /// What else is known of it.
+    pub meta: Meta,
 }
 
 /// A memory.
@@ -128,6 +135,8 @@ pub struct Topic {
     pub body: String,
     /// When the file was last changed.
     pub modified: Timestamp,
+    /// What else is known of it.
+    pub meta: Meta,
 }
 
 /// A memory to be saved.
@@ -141,6 +150,8 @@ pub struct NewTopic {
     pub description: String,
     /// What is to be remembered.
     pub body: String,
+    /// What else is known of it.
+    pub meta: Meta,
 }
 
 /// What to change about a memory; `None` stays as it is.
@@ -154,6 +165,8 @@ pub struct Change {
     pub description: Option<String>,
     /// What is to be remembered.
     pub body: Option<String>,
+    /// What else is known of it, as a whole. Keys of others in the metadata stay all the same.
+    pub meta: Option<Meta>,
 }
 
 /// What came of [`TopicStore::add`].
@@ -172,6 +185,17 @@ pub struct Saved {
     pub file: String,
     /// The kinds of secrets that were taken out, one for each place.
     pub redacted: Vec<&'static str>,
+    /// Why the history does not have it; `None` if it has.
+    pub unrecorded: Option<String>,
+}
+
+/// A memory was forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Where its file is now.
+    pub kept: PathBuf,
+    /// Why the history does not have it; `None` if it has.
+    pub unrecorded: Option<String>,
 }
 
 /// A memory that a search found.

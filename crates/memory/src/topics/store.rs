@@ -1,11 +1,12 @@
 //! The memories of a project.
 
-use super::document::{Document, Values, compose, one_line};
+use super::document::{Document, Values, compose};
 use super::error::TopicError;
 use super::folder::{Entry, Folder, MOST_BYTES, modified};
 use super::names::{INDEX, check, stem};
 use super::rank::{Fingerprint, rank};
-use super::{Added, Change, Found, NewTopic, Problem, Repair, Saved, Topic, TopicHead, index};
+use super::yaml::one_line;
+use super::{Added, Change, Forgotten, Found, NewTopic, Problem, Repair, Saved, Topic, TopicHead, index};
 use crate::ProjectSlug;
 use crate::redact::redact;
 use jiff::Timestamp;
@@ -78,9 +79,7 @@ impl TopicStore {
         } else {
             Some("it is not UTF-8 text; save it as such".to_owned())
         };
-        let topic = topic(entry, &document);
-        let Topic { file, name, description, kind, body: _, modified } = topic;
-        Ok(Some((TopicHead { file, name, description, kind, modified }, flaw)))
+        Ok(Some((topic(entry, &document).into(), flaw)))
     }
 
     /// What there is, a line each: `- [type] file.md (time): description` (M4). Empty if there is nothing.
@@ -112,7 +111,8 @@ impl TopicStore {
             intake.line("description", &described, DESCRIPTION)?
         };
 
-        let new = NewTopic { kind: new.kind, name, description, body };
+        let meta = new.meta.taken_in(&mut intake.redacted)?;
+        let new = NewTopic { kind: new.kind, name, description, body, meta };
 
         let _held = self.folder.hold()?;
         // An index that can't be read is found out before anything is written.
@@ -121,8 +121,7 @@ impl TopicStore {
         let entries = self.folder.entries()?;
         for known in self.load(&entries) {
             if wanted.is_near(&Fingerprint::of(&known.name, &known.description, &known.body)) {
-                let Topic { file, name, description, kind, body: _, modified } = known;
-                return Ok(Added::Similar(TopicHead { file, name, description, kind, modified }));
+                return Ok(Added::Similar(known.into()));
             }
         }
         let text = compose(&new);
@@ -133,7 +132,7 @@ impl TopicStore {
             if !is_taken && self.folder.create(&file, &text)? {
                 let line = index::line(&new.name, &file, &new.description);
                 self.folder.replace(INDEX, &index::with(&index, &file, &line))?;
-                return Ok(Added::Saved(Saved { file, redacted: intake.redacted }));
+                return Ok(Added::Saved(Saved { file, redacted: intake.redacted, unrecorded: None }));
             }
         }
         Err(TopicError::Io {
@@ -151,12 +150,18 @@ impl TopicStore {
         let description =
             change.description.map(|text| intake.line("description", &text, DESCRIPTION)).transpose()?;
         let body = change.body.map(|body| intake.text("text", &body, BODY)).transpose()?;
+        let meta = change.meta.map(|meta| meta.taken_in(&mut intake.redacted)).transpose()?;
 
         let _held = self.folder.hold()?;
         let index = self.folder.read(INDEX)?.unwrap_or_default();
         let source = self.folder.read(file)?.ok_or_else(|| TopicError::NoTopic { file: file.to_owned() })?;
         let document = Document::parse(&source);
-        let values = Values { name: name.as_deref(), description: description.as_deref(), kind: change.kind };
+        let values = Values {
+            name: name.as_deref(),
+            description: description.as_deref(),
+            kind: change.kind,
+            meta: meta.as_ref(),
+        };
         let text = document
             .with(values, body.as_deref())
             .map_err(|why| TopicError::Frontmatter { file: file.to_owned(), why })?;
@@ -172,11 +177,11 @@ impl TopicStore {
             ));
             self.write_index(&index, &index::with(&index, file, &line))?;
         }
-        Ok(Saved { file: file.to_owned(), redacted: intake.redacted })
+        Ok(Saved { file: file.to_owned(), redacted: intake.redacted, unrecorded: None })
     }
 
-    /// Forgets a memory: its file moves to `.forgotten/<time>-<file>`, and its line leaves the index. Returns where the file is now.
-    pub fn forget(&self, file: &str, now: Timestamp) -> Result<PathBuf, TopicError> {
+    /// Forgets a memory: its file moves to `.forgotten/<time>-<file>`, and its line leaves the index.
+    pub fn forget(&self, file: &str, now: Timestamp) -> Result<Forgotten, TopicError> {
         let file = check(file)?;
         let missing = || TopicError::NoTopic { file: file.to_owned() };
         if self.folder.entries()?.iter().all(|entry| entry.file != file) {
@@ -189,7 +194,7 @@ impl TopicStore {
         if let Some(index) = index {
             self.write_index(&index, &index::without(&index, file))?;
         }
-        Ok(self.folder.0.join(kept))
+        Ok(Forgotten { kept: self.folder.0.join(kept), unrecorded: None })
     }
 
     /// The memories that share words with a query, best first.
@@ -251,6 +256,14 @@ fn topic(entry: &Entry, document: &Document<'_>) -> Topic {
         kind: head.kind,
         body: document.body().to_owned(),
         modified: entry.modified,
+        meta: head.meta,
+    }
+}
+
+impl From<Topic> for TopicHead {
+    fn from(topic: Topic) -> Self {
+        let Topic { file, name, description, kind, body: _, modified, meta } = topic;
+        Self { file, name, description, kind, modified, meta }
     }
 }
 

@@ -7,6 +7,23 @@ pub(super) fn scalar(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { quoted(text) }
 }
 
+/// The same for a place within brackets or braces, where a comma ends a value.
+pub(super) fn flow(text: &str) -> String {
+    if is_plain(text) && !text.contains(',') { text.to_owned() } else { quoted(text) }
+}
+
+/// What stands behind `key:` at the beginning of a line.
+pub(super) fn after_key<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let rest = line.strip_prefix(key)?.trim_start_matches(' ').strip_prefix(':')?;
+    (rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])).then_some(rest)
+}
+
+/// A value without control characters, in one line.
+pub(super) fn one_line(text: &str) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Words that YAML 1.1 or 1.2 reads as something else than text.
 const RESERVED: [&str; 12] =
     ["true", "false", "yes", "no", "on", "off", "null", "y", "n", "nan", "inf", "infinity"];

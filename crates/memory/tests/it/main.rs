@@ -14,6 +14,7 @@ mod redaction;
 mod skills;
 mod templates;
 mod topics;
+mod topics_meta;
 mod topics_trouble;
 mod triggers;
 mod trouble;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use throughline_ledger::Home;
 use throughline_memory::ProjectSlug;
 use throughline_memory::topics::{
-    Added, Change, NewTopic, Saved, TopicError, TopicHead, TopicStore, TopicType,
+    Added, Change, Meta, NewTopic, Saved, TopicError, TopicHead, TopicStore, TopicType,
 };
 
 pub(crate) struct House {
@@ -44,7 +44,13 @@ impl House {
 }
 
 pub(crate) fn new(kind: TopicType, name: &str, description: &str, body: &str) -> NewTopic {
-    NewTopic { kind, name: name.to_owned(), description: description.to_owned(), body: body.to_owned() }
+    NewTopic {
+        kind,
+        name: name.to_owned(),
+        description: description.to_owned(),
+        body: body.to_owned(),
+        meta: Meta::default(),
+    }
 }
 
 pub(crate) fn saved(added: Result<Added, TopicError>) -> Saved {
@@ -106,7 +112,7 @@ fn m1_only_the_owner_may_read_memories() {
     for file in [file.as_str(), "MEMORY.md", ".lock"] {
         assert_eq!(mode(&house.path(file)), 0o600, "{file}");
     }
-    let kept = house.store.forget(&file, jiff::Timestamp::UNIX_EPOCH).unwrap();
+    let kept = house.store.forget(&file, jiff::Timestamp::UNIX_EPOCH).unwrap().kept;
     assert_eq!(mode(&kept), 0o600);
     assert_eq!(mode(kept.parent().unwrap()), 0o700);
 }
