@@ -218,6 +218,8 @@ const LEAD_TOKENS: u64 = 160;
 const CHECK_SHARE: u64 = 8;
 /// The share of the view that is to be freed even if less comes back.
 const WORTHWHILE: f64 = 0.3;
+/// The part of the room for messages that results may have which the model has not seen yet.
+const UNSEEN_SHARE: u64 = 2;
 /// The smallest text worth writing.
 const LEAST_TEXT: u64 = 300;
 
@@ -260,10 +262,10 @@ impl Compaction<'_> {
         if entries[body..].iter().all(|entry| entry.message.flags.summary || entry.pinned.is_some()) {
             return Err(Declined::Nothing);
         }
-        let room = self.room(&scaffold, counter);
+        let (room, unseen) = self.room(&scaffold, counter);
         let (before, start) = match strategy {
-            Strategy::Notes => (Vec::new(), self.notes_start(body, room)?),
-            Strategy::Summary => (Vec::new(), entries.len()),
+            Strategy::Notes => (Vec::new(), self.notes_start(body, room)?.min(unseen)),
+            Strategy::Summary => (Vec::new(), unseen),
             Strategy::Handoff => {
                 let pending = self.pending_request(body);
                 let words = handoff::user_messages(
@@ -292,11 +294,30 @@ impl Compaction<'_> {
         Ok(Plan { strategy, text_tokens, scaffold, before, after, kept_text, start })
     }
 
-    /// Tokens that the text and the kept messages may have together.
-    fn room(&self, scaffold: &[Entry], counter: &mut Counter) -> u64 {
+    /// Tokens that the text and the kept messages may have together, and where the kept messages begin at the latest.
+    fn room(&self, scaffold: &[Entry], counter: &mut Counter) -> (u64, usize) {
         let scaffold: u64 = scaffold.iter().map(|entry| counter.message(&entry.shown()).total()).sum();
         let limit = self.threshold.saturating_sub(self.scene.overhead + scaffold);
-        self.limits.result_tokens.map_or(limit, |most| most.min(limit))
+        let Some(most) = self.limits.result_tokens else { return (limit, self.scene.entries.len()) };
+        let (unseen, tokens) = self.unseen(limit / UNSEEN_SHARE);
+        (limit.min(most + tokens), unseen)
+    }
+
+    /// Results that the model asked for and has not seen: where their round begins, and its tokens. Without them it would have to
+    /// ask again. What is larger than `most` goes all the same: it would fill the context again at once.
+    fn unseen(&self, most: u64) -> (usize, u64) {
+        let Scene { entries, tokens, .. } = &self.scene;
+        let nothing = (entries.len(), 0);
+        let called = entries.iter().rposition(|entry| entry.message.calls().next().is_some());
+        match (self.trigger, called) {
+            (Trigger::MidTurn, Some(called)) => {
+                let start = align(entries, called);
+                let round: u64 = tokens[start..].iter().sum();
+                if round <= most { (start, round) } else { nothing }
+            }
+            (Trigger::MidTurn, None)
+            | (Trigger::PreTurn | Trigger::ModelSwitch | Trigger::Manual | Trigger::TooLong, _) => nothing,
+        }
     }
 
     fn notes_start(&self, body: usize, room: u64) -> Result<usize, Declined> {

@@ -95,6 +95,36 @@ fn p5_the_triggers_are_told_apart() {
 }
 
 #[test]
+fn p5_results_that_the_model_has_not_seen_outlive_a_compaction_unless_they_would_fill_it_again() {
+    let mut profile = Profile::throughline();
+    if let Some(compact) = &mut profile.compact {
+        compact.result_tokens = Some(1_500);
+    }
+    let kept = |words: usize| {
+        let mut pipeline =
+            Pipeline::new(profile.clone(), Settings { window: 16_000, ..Settings::for_model("gpt-5") });
+        pipeline.push(said("u", Role::User, "begin"));
+        for n in 0..20 {
+            pipeline.push(said(&format!("a{n}"), Role::Assistant, &"some words here ".repeat(300)));
+            pipeline.push(said(&format!("b{n}"), Role::User, "go on"));
+        }
+        pipeline.push(call("c", "c1", "Read", json!({}), "look"));
+        pipeline.push(result("r", "c1", &"long ".repeat(words)));
+        let pass = pipeline.prepare(&Moment::default(), &mut Unrecorded).unwrap();
+        let compacted = pass.changes.iter().find_map(|change| change.compacted.as_ref().map(|c| c.trigger));
+        assert_eq!(compacted, Some(Trigger::MidTurn));
+        let entries = pipeline.view().entries();
+        let calls = entries.iter().flat_map(|entry| entry.message.calls()).count();
+        let results = entries.iter().flat_map(|entry| entry.message.results()).count();
+        assert_eq!(calls, results, "a result stays with its call");
+        results == 1
+    };
+    assert!(kept(200));
+    assert!(kept(3_000), "more than the result may have by itself");
+    assert!(!kept(8_000), "it would fill the window again");
+}
+
+#[test]
 fn b9_a_cache_that_gives_less_than_expected_is_reported_and_an_announced_drop_is_not() {
     use throughline_core::Usage;
     use throughline_core::cost::Alert;
