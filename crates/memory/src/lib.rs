@@ -43,6 +43,7 @@
 
 pub mod notes;
 mod project;
+pub mod recall;
 pub mod redact;
 pub mod topics;
 

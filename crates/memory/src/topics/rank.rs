@@ -1,65 +1,8 @@
 //! Which memories a text is about, by its words.
 
 use super::Topic;
-use rust_stemmers::{Algorithm, Stemmer};
+use crate::recall::terms as words;
 use std::collections::{BTreeSet, HashMap};
-
-/// Words that say nothing about a subject. Negations are not among them: they do.
-const STOP: [&str; 62] = [
-    "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by",
-    "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into",
-    "is", "it", "its", "me", "my", "of", "on", "or", "our", "she", "he", "so", "some", "than", "that", "the",
-    "their", "them", "then", "there", "these", "they", "this", "to", "was", "we", "what", "when", "which",
-    "with", "you", "your",
-];
-
-/// The words of a text: in lower case, English ones by their stem; parts of identifiers; pairs of characters where a script has no spaces.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let stemmer = Stemmer::create(Algorithm::English);
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut unspaced: Vec<char> = Vec::new();
-    let mut was_lower = false;
-    for c in text.chars().chain([' ']) {
-        let breaks_camel = c.is_uppercase() && was_lower;
-        was_lower = c.is_lowercase();
-        let is_unspaced = is_unspaced(c);
-        if !c.is_alphanumeric() || breaks_camel || is_unspaced {
-            end_word(&mut word, &stemmer, &mut words);
-        }
-        if !is_unspaced {
-            end_unspaced(&mut unspaced, &mut words);
-        }
-        if is_unspaced {
-            unspaced.push(c);
-        } else if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words
-}
-
-fn end_word(word: &mut String, stemmer: &Stemmer, words: &mut Vec<String>) {
-    if !word.is_empty() && !STOP.contains(&word.as_str()) {
-        words.push(stemmer.stem(word).into_owned());
-    }
-    word.clear();
-}
-
-fn end_unspaced(run: &mut Vec<char>, words: &mut Vec<String>) {
-    match run.as_slice() {
-        [] => {}
-        [one] => words.push(one.to_string()),
-        run => words.extend(run.windows(2).map(|pair| pair.iter().collect::<String>())),
-    }
-    run.clear();
-}
-
-/// Scripts that are written without spaces: Chinese, Japanese, Thai and neighbours.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'
-        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
-}
 
 /// How much more a word counts in the name and in the description than in the body.
 const NAME: f64 = 3.0;
@@ -159,15 +102,6 @@ fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_stems_parts_of_names_and_pairs_of_characters() {
-        assert_eq!(words("Running the tests"), ["run", "test"]);
-        assert_eq!(words("parseHttpRequest snake_case"), ["pars", "http", "request", "snake", "case"]);
-        assert_eq!(words("部署日期 v2"), ["部署", "署日", "日期", "v2"]);
-        assert_eq!(words("Über Größe"), ["über", "größe"]);
-        assert!(words("").is_empty());
-    }
 
     #[test]
     fn overlap_is_the_share_of_common_words() {

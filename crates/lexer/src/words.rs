@@ -1,12 +1,12 @@
 //! Word lists of English. They concern ranking only: every word is indexed.
 
 /// Words that say nothing about what is looked for.
-pub(crate) fn is_stopword(lower: &str) -> bool {
+pub fn is_stopword(lower: &str) -> bool {
     STOPWORDS.binary_search(&lower).is_ok()
 }
 
 /// Words that open a question.
-pub(crate) fn is_question_word(lower: &str) -> bool {
+pub fn is_question_word(lower: &str) -> bool {
     matches!(
         lower,
         "what"

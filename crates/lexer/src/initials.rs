@@ -10,7 +10,7 @@ const LONG_STEM: usize = 5;
 
 /// How the words that are looked for may begin. Words that begin otherwise are none of them; of the others some are.
 #[derive(Clone, Debug)]
-pub(crate) struct Initials {
+pub struct Initials {
     /// By the classes of the first two letters: bits for the class of the third.
     thirds: Box<[u32; CLASSES * CLASSES]>,
 }
@@ -19,7 +19,7 @@ const CLASSES: usize = 32;
 
 impl Initials {
     /// How a text may begin that has one of these terms as its stem, as itself or as its start.
-    pub(crate) fn of<'a>(terms: impl Iterator<Item = &'a str>) -> Self {
+    pub fn of<'a>(terms: impl Iterator<Item = &'a str>) -> Self {
         let mut plain = Self { thirds: Box::new([0; CLASSES * CLASSES]) };
         for term in terms {
             match *term.as_bytes() {
@@ -73,7 +73,7 @@ const CLASS: [u8; 256] = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Stemmer;
+    use crate::Stemmer;
     use proptest::prelude::*;
 
     fn finds(stemmer: &mut Stemmer, word: &str) -> bool {

@@ -7,7 +7,7 @@ const SLOTS: usize = 8192;
 const LONGEST: usize = 24;
 
 /// English stems, with a bounded memory.
-pub(crate) struct Stemmer {
+pub struct Stemmer {
     algorithm: rust_stemmers::Stemmer,
     slots: Vec<Option<(Box<str>, Box<str>)>>,
     scratch: String,
@@ -25,7 +25,7 @@ impl Default for Stemmer {
 
 impl Stemmer {
     /// The stem of a word in lower-case ASCII letters: `running`, `runs` and `ran` have the same.
-    pub(crate) fn stem(&mut self, word: &str) -> &str {
+    pub fn stem(&mut self, word: &str) -> &str {
         if word.len() < 3 || word.len() > LONGEST {
             self.scratch.clear();
             self.scratch.push_str(word);

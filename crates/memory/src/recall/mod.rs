@@ -1,0 +1,5 @@
+//! Which memories help now (M7, B1, B6).
+
+mod words;
+
+pub(crate) use words::terms;
