@@ -47,4 +47,4 @@ pub mod recall;
 pub mod redact;
 pub mod topics;
 
-pub use project::ProjectSlug;
+pub use project::{Checkout, Project, ProjectError, ProjectSlug, Remote, Worktree};

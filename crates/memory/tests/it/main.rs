@@ -9,6 +9,7 @@ mod fitting;
 mod keeping;
 mod models;
 mod offline;
+mod projects;
 mod prompts;
 mod redaction;
 mod skills;

@@ -1,5 +1,6 @@
 //! The names of folders that belong to a project or a session.
 
+use super::Remote;
 use std::fmt;
 use std::path::Path;
 
@@ -18,12 +19,27 @@ pub struct ProjectSlug(String);
 
 /// Characters of the path that are shown: its end, which tells projects apart for people.
 const LEGIBLE: usize = 80;
+/// Characters of the path's hash, and of that where a shorter one is another folder's already.
+const HASH: usize = 8;
+const WHOLE_HASH: usize = 32;
 
 impl ProjectSlug {
     /// The slug of a project by its root folder. The caller resolves links and worktrees: equal paths, equal slugs.
     pub fn of(root: &Path) -> Self {
+        Self::named(root, &blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex()[..HASH])
+    }
+
+    /// A slug for a root whose own is taken: by another repository that was in the same place before, or by a folder of another name
+    /// with the same short hash, which whoever names folders can find.
+    pub(super) fn beyond_doubt(root: &Path, remote: Option<&Remote>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(root.as_os_str().as_encoded_bytes()).update(b"\0");
+        hasher.update(remote.map_or("", Remote::as_str).as_bytes());
+        Self::named(root, &hasher.finalize().to_hex()[..WHOLE_HASH])
+    }
+
+    fn named(root: &Path, hash: &str) -> Self {
         let bytes = root.as_os_str().as_encoded_bytes();
-        let hash = blake3::hash(bytes).to_hex();
         let mut words = String::new();
         for c in String::from_utf8_lossy(bytes).chars() {
             if c.is_ascii_alphanumeric() {
@@ -35,7 +51,15 @@ impl ProjectSlug {
         let words = words.trim_matches('-');
         let shown = words.get(words.len().saturating_sub(LEGIBLE)..).unwrap_or(words).trim_start_matches('-');
         let lead = if shown.is_empty() { "project" } else { shown };
-        Self(format!("{lead}-{}", &hash[..8]))
+        Self(format!("{lead}-{hash}"))
+    }
+
+    /// A slug that was written down. `None` for whatever is no single harmless name.
+    pub fn parse(name: &str) -> Option<Self> {
+        let is_slug = !name.is_empty()
+            && name.len() <= LEGIBLE + 1 + WHOLE_HASH
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        is_slug.then(|| Self(name.to_owned()))
     }
 
     /// The name.
@@ -71,6 +95,17 @@ mod tests {
                 slug.as_str().len() <= LEGIBLE + 9 && !slug.as_str().contains(['/', '.', '\0']),
                 "{slug}"
             );
+            assert_eq!(ProjectSlug::parse(slug.as_str()).as_ref(), Some(&slug));
+            let long = ProjectSlug::beyond_doubt(Path::new(path), None);
+            assert_ne!(long, slug);
+            assert_ne!(
+                long,
+                ProjectSlug::beyond_doubt(Path::new(path), Remote::parse("https://h.org/a").as_ref())
+            );
+            assert_eq!(ProjectSlug::parse(long.as_str()), Some(long));
+        }
+        for name in ["", "..", "a/b", "a.b", "A", "a b", "a\0", &"a".repeat(200)] {
+            assert_eq!(ProjectSlug::parse(name), None, "{name:?}");
         }
         for id in ["../../etc/passwd", "a/b", "", ".hidden", "x\0y", &"long".repeat(100)] {
             let name = component(id);
