@@ -64,3 +64,13 @@ pub enum AgentError {
     #[error("{0}")]
     Setup(String),
 }
+
+impl AgentError {
+    /// What the model had said before it failed, as far as anything had come.
+    pub(super) fn partial(&self) -> Option<&throughline_wire::Response> {
+        match self {
+            Self::Session(SessionError::Model(error)) => error.partial(),
+            Self::Session(_) | Self::Workspace { .. } | Self::Setup(_) => None,
+        }
+    }
+}

@@ -20,8 +20,8 @@ impl Agent {
         let result = self.steps(desk).await;
         let closed = match &result {
             Ok(_) => Ok(()),
-            // The next turn must not find calls without results.
-            Err(_) => self.session.close_calls("[not run: the turn failed before]").map(drop),
+            // The next turn must not find calls without results, and what was said may be all that the user gets.
+            Err(error) => self.session.break_off(error.partial(), "[not run: the turn failed before]"),
         };
         self.hear_session(desk);
         self.session.after_turn().await?;

@@ -6,7 +6,7 @@ use throughline_agent::Event;
 use throughline_agent::agent::EndReason;
 use throughline_agent::permissions::Mode;
 use throughline_core::Wire;
-use throughline_testkit::{Answer, Fault, Gate, Playlist, Stall};
+use throughline_testkit::{Answer, Ending, Fault, Gate, Playlist, Stall};
 
 const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Chat];
 
@@ -33,6 +33,31 @@ async fn an_interrupt_while_the_model_speaks_keeps_what_it_said() {
         assert_eq!(words(&last), ["tell me", "shorter"]);
         let said = shape(&last);
         assert!(said.contains("The beginning"), "{said}");
+        world.all_valid();
+    }
+}
+
+#[tokio::test]
+async fn what_the_model_said_before_its_stream_broke_is_kept_and_the_next_turn_goes_on() {
+    for wire in WIRES {
+        let broken = || {
+            let long = Answer::text("The beginning of a long story. ".repeat(40)).deltas(20);
+            long.spoilt_by(Fault::CutAfterEvents(12, Ending::Clean))
+        };
+        // Once more than it is tried again.
+        let script = Playlist::new().then(broken()).then(broken()).then(broken()).then("Good.");
+        let world = World::new(wire, script);
+        let mut agent = world.begin().await;
+        let room = Room::default();
+        let mut failed = 0;
+        while let Err(error) = room.turn(&mut agent, "tell me").await {
+            assert!(error.to_string().contains("cut off"), "{wire:?}: {error}");
+            failed += 1;
+        }
+        assert!(failed >= 1, "{wire:?}");
+        let last = world.server.last().unwrap();
+        let kept = times(&shape(&last), "Assistant: The beginning");
+        assert_eq!(kept, failed, "{wire:?}: {}", shape(&last));
         world.all_valid();
     }
 }

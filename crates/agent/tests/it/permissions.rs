@@ -424,7 +424,8 @@ fn the_model_is_told_what_is_permitted() {
     A call that is refused was not made. Do not try the same by another way; find one that is permitted, or say what you need and why. Plain commands one at a time are judged best: no variables, no substitutions.
     ");
     let plan = told(Mode::Plan);
-    assert!(plan.contains("ExitPlanMode") && !plan.contains("cargo test"), "{plan}");
+    assert!(plan.contains("Nothing may be changed") && !plan.contains("cargo test"), "{plan}");
+    assert!(!plan.contains("ExitPlanMode"), "sub-agents have no such tool: {plan}");
     let full = told(Mode::Full);
     assert!(full.contains("git push") && !full.contains("in a sandbox"), "{full}");
     let caged = describe(Mode::AcceptEdits, &Scene::new().without_sandbox().policy());

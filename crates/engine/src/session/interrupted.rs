@@ -26,6 +26,15 @@ impl Session {
         Ok(())
     }
 
+    /// A turn fails: what the model had said by then is kept, and every open call gets an answer that says why it was not carried
+    /// out. The history is valid afterwards.
+    pub fn break_off(&mut self, partial: Option<&Response>, words: &str) -> Result<(), SessionError> {
+        for message in partial.map(|response| response.messages.as_slice()).unwrap_or_default() {
+            self.record_said(message)?;
+        }
+        self.close_calls(words).map(drop)
+    }
+
     /// The words of an answer that was cut off. Reasoning without its seal and calls that may be cut in half can't be sent again.
     fn record_said(&mut self, message: &Message) -> Result<(), SessionError> {
         let mut said = Message { blocks: Vec::new(), shape: None, ..message.clone() };

@@ -343,7 +343,12 @@ impl Session {
         self.pipeline.settings_mut().window = new;
         if new < old && self.pipeline.threshold().is_some_and(|most| self.pipeline.tokens() > most) {
             let wish = Wish { trigger: Trigger::ModelSwitch, instructions: None };
-            pass = Some(self.compact_for(wish).await?);
+            let compacted = self.compact_for(wish).await;
+            if compacted.is_err() {
+                // The old model goes on, with its own window.
+                self.pipeline.settings_mut().window = old;
+            }
+            pass = Some(compacted?);
         }
         self.pipeline.set_model(&frame.model, new);
         self.models = models;
