@@ -41,6 +41,7 @@
 //! # }
 //! ```
 
+pub mod extract;
 pub mod notes;
 mod project;
 pub mod recall;

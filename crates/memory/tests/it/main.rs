@@ -4,6 +4,7 @@
 mod common;
 mod documents;
 mod editor;
+mod extract_wishes;
 mod files;
 mod fitting;
 mod keeping;

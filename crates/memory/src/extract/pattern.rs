@@ -1,0 +1,75 @@
+//! Patterns over what people write.
+
+use regex::{Regex, RegexBuilder};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// A pattern, compiled when it is first used. Letters match in either case.
+pub(super) struct Pattern {
+    source: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    pub(super) const fn new(source: &'static str) -> Self {
+        Self { source, compiled: OnceLock::new() }
+    }
+
+    /// `None` only if the pattern is wrong, which a test rules out.
+    fn regex(&self) -> Option<&Regex> {
+        let compile = || RegexBuilder::new(self.source).case_insensitive(true).build().ok();
+        self.compiled.get_or_init(compile).as_ref()
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_sound(&self) -> bool {
+        self.regex().is_some()
+    }
+
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.regex().is_some_and(|regex| regex.is_match(text))
+    }
+
+    /// Where it stands first.
+    pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
+        self.regex()?.find(text).map(|found| found.range())
+    }
+
+    /// All places that do not overlap.
+    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
+        self.regex()
+            .map(|regex| regex.find_iter(text).map(|found| found.range()).collect())
+            .unwrap_or_default()
+    }
+
+    /// The first match with its groups; those that took no part are empty.
+    pub(super) fn groups<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
+        let captures = self.regex()?.captures(text)?;
+        Some(captures.iter().map(|group| group.map_or("", |group| group.as_str())).collect())
+    }
+
+    /// The text with every match replaced.
+    pub(super) fn replaced(&self, text: &str, by: &str) -> String {
+        match self.regex() {
+            Some(regex) => regex.replace_all(text, by).into_owned(),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// Declares patterns, and a test that each is sound.
+macro_rules! patterns {
+    ($($(#[$doc:meta])* $name:ident = $source:expr;)*) => {
+        $($(#[$doc])* static $name: $crate::extract::pattern::Pattern = $crate::extract::pattern::Pattern::new($source);)*
+
+        #[cfg(test)]
+        mod pattern_tests {
+            #[test]
+            fn every_pattern_is_sound() {
+                $(assert!(super::$name.is_sound(), stringify!($name));)*
+            }
+        }
+    };
+}
+
+pub(super) use patterns;
