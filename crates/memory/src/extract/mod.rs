@@ -1,8 +1,12 @@
 //! What of a turn is worth keeping, and the gate before the folder of memories.
+mod dates;
 mod material;
 mod pattern;
+mod refusal;
 mod said;
+mod signal;
 mod terms;
 mod wish;
 
+pub use refusal::Refusal;
 pub use wish::{Wish, wishes};
