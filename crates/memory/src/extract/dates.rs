@@ -33,7 +33,7 @@ pub(super) fn absolute(text: &str, today: Date) -> String {
             continue;
         };
         out.push_str(&text[from..end]);
-        out.push_str(&if text.is_ascii() { format!(" ({date})") } else { format!("({date})") });
+        out.push_str(&if found.is_ascii() { format!(" ({date})") } else { format!("({date})") });
         from = end;
     }
     out.push_str(&text[from..]);

@@ -1,9 +1,11 @@
 //! What of a turn is worth keeping, and the gate before the folder of memories.
+mod anchors;
 mod dates;
 mod material;
 mod pattern;
 mod refusal;
 mod said;
+mod shape;
 mod signal;
 mod terms;
 mod wish;

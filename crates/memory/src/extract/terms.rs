@@ -2,8 +2,8 @@
 
 use super::material::{has_hidden, has_mixed_word};
 use super::said::{folded, without_lead};
-use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::BTreeSet;
+use throughline_lexer::Stemmer;
 
 /// A word that bears meaning.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,7 +96,7 @@ pub(super) fn is_unspaced(c: char) -> bool {
 
 /// The words of a text that bear meaning, in order.
 pub(super) fn terms(text: &str) -> Vec<Term> {
-    let stemmer = Stemmer::create(Algorithm::English);
+    let mut stemmer = Stemmer::default();
     let text = folded(text);
     let mut terms = Vec::new();
     for chunk in text.split(|c: char| c.is_whitespace() || "，。！？；：、（）()[]{}\"<>|*,;!?…".contains(c))
@@ -105,18 +105,18 @@ pub(super) fn terms(text: &str) -> Vec<Term> {
         let mut latin = String::new();
         for c in chunk.chars() {
             if is_unspaced(c) {
-                end(&mut latin, &stemmer, &mut terms);
+                end(&mut latin, &mut stemmer, &mut terms);
                 terms.push(Term { word: c.to_string(), is_guard: GUARD_CHARS.contains(c) });
             } else {
                 latin.push(c);
             }
         }
-        end(&mut latin, &stemmer, &mut terms);
+        end(&mut latin, &mut stemmer, &mut terms);
     }
     terms
 }
 
-fn end(latin: &mut String, stemmer: &Stemmer, terms: &mut Vec<Term>) {
+fn end(latin: &mut String, stemmer: &mut Stemmer, terms: &mut Vec<Term>) {
     let word = std::mem::take(latin);
     let word = word.trim_matches(|c: char| "'`.:_~—–-".contains(c) && !(c == '-' && word.starts_with("--")));
     if word.is_empty() || !word.contains(char::is_alphanumeric) {
@@ -137,7 +137,7 @@ fn end(latin: &mut String, stemmer: &Stemmer, terms: &mut Vec<Term>) {
     push(word, stemmer, terms);
 }
 
-fn push(word: &str, stemmer: &Stemmer, terms: &mut Vec<Term>) {
+fn push(word: &str, stemmer: &mut Stemmer, terms: &mut Vec<Term>) {
     let lower = word.to_lowercase();
     if FREE.contains(&lower.as_str()) {
         return;
@@ -149,12 +149,12 @@ fn push(word: &str, stemmer: &Stemmer, terms: &mut Vec<Term>) {
         return;
     }
     let lower = lower.strip_suffix("'s").unwrap_or(&lower);
-    let is_guard = GUARDS.contains(&lower) || GUARDS.contains(&stemmer.stem(lower).as_ref());
+    let is_guard = GUARDS.contains(&lower) || GUARDS.contains(&stemmer.stem(lower));
     let word = match lower {
         "has" | "had" => "have".to_owned(),
         "doing" | "done" | "did" => "do".to_owned(),
         lower if is_guard => lower.to_owned(),
-        lower => stemmer.stem(lower).into_owned(),
+        lower => stemmer.stem(lower).to_owned(),
     };
     terms.push(Term { word, is_guard });
 }
