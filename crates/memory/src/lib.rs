@@ -47,5 +47,6 @@ mod project;
 pub mod recall;
 pub mod redact;
 pub mod topics;
+pub mod usage;
 
 pub use project::{Checkout, Project, ProjectError, ProjectSlug, Remote, Worktree};

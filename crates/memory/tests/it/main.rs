@@ -20,3 +20,4 @@ mod topics_meta;
 mod topics_trouble;
 mod triggers;
 mod trouble;
+mod usage;
