@@ -1,8 +1,9 @@
 //! What a session remembers of itself.
 //!
 //! [`notes`]: the running summary of one session, kept up to date in the background by a model or from facts alone, and skills
-//! made of it. [`topics`]: what is remembered of a project beyond its sessions, a file each. [`redact()`](redact::redact):
-//! secrets stay out of it.
+//! made of it. [`topics`]: what is remembered of a project beyond its sessions, a file each; [`Memories`]: those of a project, of a
+//! team and of everywhere together; [`usage`]: when they were shown and used. [`Project`]: whose they are.
+//! [`redact()`](redact::redact): secrets stay out of all of it.
 //!
 //! ```
 //! use throughline_core::tokens::Counter;
@@ -42,6 +43,7 @@
 //! ```
 
 pub mod extract;
+mod memories;
 pub mod notes;
 mod project;
 pub mod recall;
@@ -49,4 +51,5 @@ pub mod redact;
 pub mod topics;
 pub mod usage;
 
+pub use memories::{Listed, Lookup, Memories, MemoriesError, MemoryId, MemoryPlaces, SessionIndex, Tier};
 pub use project::{Checkout, Project, ProjectError, ProjectSlug, Remote, Worktree};

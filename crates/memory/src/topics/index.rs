@@ -137,36 +137,67 @@ fn ending(line: &str) -> &'static str {
     }
 }
 
-/// What a session is told of the index (M6): at most [`INDEX_LINES`], then at most [`INDEX_BYTES`], cut at a line end, and a line
+/// How much of an index is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexLimits {
+    /// Lines at most.
+    pub lines: usize,
+    /// Then bytes at most.
+    pub bytes: usize,
+}
+
+impl Default for IndexLimits {
+    fn default() -> Self {
+        Self { lines: INDEX_LINES, bytes: INDEX_BYTES }
+    }
+}
+
+/// What is told of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexPart {
+    /// The lines, and below them one that says so if there are more.
+    pub text: String,
+    /// How many lines of the index there are.
+    pub lines: usize,
+    /// How many bytes they have.
+    pub bytes: usize,
+    /// Whether that is all of it.
+    pub is_whole: bool,
+}
+
+/// What a session is told of the index (M6): at most so many lines, then at most so many bytes, cut at a line end, and a line
 /// that says so. `None` if there is nothing to tell.
-pub(super) fn for_session(index: &str) -> Option<String> {
+pub(super) fn for_session(index: &str, limits: IndexLimits) -> Option<IndexPart> {
     if index.trim().is_empty() {
         return None;
     }
     let total = index.lines().count();
     let mut told = String::new();
     let mut lines = 0;
-    for line in index.split_inclusive('\n').take(INDEX_LINES) {
-        if told.len() + line.len() > INDEX_BYTES {
+    for line in index.split_inclusive('\n').take(limits.lines) {
+        if told.len() + line.len() > limits.bytes {
             break;
         }
         told.push_str(line);
         lines += 1;
     }
-    if lines == 0 {
+    if lines == 0 && limits.lines > 0 {
         // One line that is too long by itself.
-        told.push_str(throughline_core::text::head(index, INDEX_BYTES));
+        told.push_str(throughline_core::text::head(index, limits.bytes));
     }
-    if told.len() < index.len() {
-        if !told.ends_with('\n') {
+    let bytes = told.len();
+    let is_whole = bytes == index.len();
+    if !is_whole {
+        if !told.is_empty() && !told.ends_with('\n') {
             told.push('\n');
         }
+        let IndexLimits { lines: most, bytes } = limits;
         // Writing to a string can't fail.
         let _ = writeln!(
             told,
-            "> WARNING: MEMORY.md is too long: {lines} of its {total} lines are shown (limits: {INDEX_LINES} lines, \
-             {INDEX_BYTES} bytes). Keep one short line per memory, move details into the files, and forget what is outdated."
+            "> WARNING: MEMORY.md is too long: {lines} of its {total} lines are shown (limits: {most} lines, \
+             {bytes} bytes). Keep one short line per memory, move details into the files, and forget what is outdated."
         );
     }
-    Some(told)
+    Some(IndexPart { text: told, lines, bytes, is_whole })
 }

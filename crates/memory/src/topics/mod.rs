@@ -46,7 +46,7 @@ mod store;
 mod yaml;
 
 pub use error::TopicError;
-pub use index::{INDEX_BYTES, INDEX_LINES};
+pub use index::{INDEX_BYTES, INDEX_LINES, IndexLimits, IndexPart};
 pub use meta::{Anchor, By, MOST_SOURCES, Meta, Source};
 pub use store::{MANIFEST_FILES, TopicStore};
 

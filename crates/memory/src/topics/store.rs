@@ -3,6 +3,7 @@
 use super::document::{Document, Values, compose};
 use super::error::TopicError;
 use super::folder::{Entry, Folder, MOST_BYTES, modified};
+use super::index::{IndexLimits, IndexPart};
 use super::names::{INDEX, check, stem};
 use super::rank::{Fingerprint, rank};
 use super::yaml::one_line;
@@ -206,8 +207,13 @@ impl TopicStore {
 
     /// What a session is told of the index when it begins (M6); `None` if there is nothing.
     pub fn index_for_session(&self) -> Result<Option<String>, TopicError> {
+        Ok(self.index_within(IndexLimits::default())?.map(|part| part.text))
+    }
+
+    /// The same within other limits, where the index is one of several.
+    pub fn index_within(&self, limits: IndexLimits) -> Result<Option<IndexPart>, TopicError> {
         let index = self.folder.read_head(INDEX, MOST_BYTES)?;
-        Ok(index.and_then(|(text, _)| index::for_session(&text)))
+        Ok(index.and_then(|(text, _)| index::for_session(&text, limits)))
     }
 
     /// Gives each file a line in the index, and drops lines whose files are gone. Lines that people wrote stay.

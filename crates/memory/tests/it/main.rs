@@ -8,6 +8,7 @@ mod extract_wishes;
 mod files;
 mod fitting;
 mod keeping;
+mod memories;
 mod models;
 mod offline;
 mod projects;
