@@ -238,7 +238,9 @@ fn done(what: &str, saved: &Saved) -> ToolOutput {
 
 fn forget(store: &TopicStore, file: &str) -> Result<ToolOutput, TopicError> {
     store.forget(file, Timestamp::now())?;
-    let text = format!("{file} is forgotten. The user still finds it in the folder .forgotten.");
+    let text = format!(
+        "{file} is forgotten. The user still finds it in the memory's folder .throughline/forgotten."
+    );
     Ok(ToolOutput::done(text.clone()).shown(Shown::Line(text)))
 }
 

@@ -73,7 +73,7 @@ async fn m4_remember_search_and_forget() {
             .contains("forgotten")
     );
     assert_eq!(house.index(), "");
-    let kept = fs::read_dir(house.dir.path().join("memory/.forgotten")).unwrap().count();
+    let kept = fs::read_dir(house.dir.path().join("memory/.throughline/forgotten")).unwrap().count();
     assert_eq!(kept, 1);
     assert!(
         house

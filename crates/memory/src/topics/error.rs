@@ -82,6 +82,28 @@ pub enum TopicError {
         /// Why not.
         why: String,
     },
+    /// The history can't be read or written.
+    #[error("the history of {} is not to be had: {why}", folder.display())]
+    History {
+        /// Whose history.
+        folder: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// There is no such change.
+    #[error("there is no change {id:?} in the history, or more than one; list the history to see their ids")]
+    NoChange {
+        /// What was given.
+        id: String,
+    },
+    /// A change that can't be taken back.
+    #[error("{what} can't be undone: {why}")]
+    NotUndone {
+        /// Which change.
+        what: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// Somebody else holds the folder's lock.
     #[error("another process has been writing to {} for a while; try again, or end that process", path.display())]
     Busy {
@@ -91,6 +113,9 @@ pub enum TopicError {
     /// A file could not be written.
     #[error(transparent)]
     Write(#[from] LedgerError),
+    /// The record of what was shown and used could not be changed.
+    #[error(transparent)]
+    Usage(#[from] crate::usage::UsageError),
 }
 
 impl TopicError {

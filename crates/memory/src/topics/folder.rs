@@ -20,10 +20,44 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Folder(pub(super) PathBuf);
 
+/// Our own files in it. They are no memories, and stay out of a repository that the folder may be part of.
+pub(super) const OURS: &str = ".throughline";
+/// Where forgotten memories are, among them.
+pub(super) const FORGOTTEN: &str = "forgotten";
+
 /// A memory's file.
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) file: String,
     pub(super) modified: Timestamp,
+    /// `None` for a link.
+    pub(super) stamp: Option<Stamp>,
+}
+
+/// What tells whether a file was changed, without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) size: i64,
+    /// In nanoseconds.
+    pub(super) modified: i64,
+    /// Another file under the same name has another number.
+    pub(super) number: i64,
+}
+
+impl Stamp {
+    /// Of a file itself; `None` for a link, or what is no file.
+    pub(super) fn of(meta: &fs::Metadata) -> Option<Self> {
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(meta).cast_signed();
+        #[cfg(not(unix))]
+        let number = 0;
+        let nanos = modified(meta).as_nanosecond();
+        meta.file_type().is_file().then(|| Self {
+            size: i64::try_from(meta.len()).unwrap_or(i64::MAX),
+            modified: i64::try_from(nanos).unwrap_or(i64::MAX),
+            number,
+        })
+    }
 }
 
 /// Holds the folder for one writer; given back when dropped.
@@ -109,20 +143,44 @@ impl Folder {
             if meta.is_dir() {
                 continue;
             }
-            entries.push(Entry { file: file.to_owned(), modified: modified(&meta) });
+            entries.push(Entry { file: file.to_owned(), modified: modified(&meta), stamp: Stamp::of(&meta) });
         }
         entries.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.file.cmp(&b.file)));
         Ok(entries)
     }
 
+    /// Where our own files are.
+    pub(super) fn ours(&self) -> PathBuf {
+        self.0.join(OURS)
+    }
+
+    /// Makes the folder for our own files. One that leads elsewhere is an error.
+    fn make_ours(&self) -> Result<PathBuf, TopicError> {
+        let ours = self.ours();
+        make_folder(&ours)?;
+        self.check_ours()?;
+        let ignore = ours.join(".gitignore");
+        if ignore.symlink_metadata().is_err() {
+            write_private(&ours, ".gitignore", b"*\n")?;
+        }
+        Ok(ours)
+    }
+
+    /// Whether our own files are where they should be; an error if they lead elsewhere.
+    pub(super) fn check_ours(&self) -> Result<bool, TopicError> {
+        let ours = self.ours();
+        match ours.symlink_metadata() {
+            Ok(meta) if meta.file_type().is_dir() => Ok(true),
+            Ok(_) => Err(TopicError::Outside { path: ours, folder: self.0.clone() }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(TopicError::io("look at", &ours)(error)),
+        }
+    }
+
     /// Waits for the folder to be free, making it if it is not there.
     pub(super) fn hold(&self) -> Result<Held, TopicError> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.0).map_err(TopicError::io("make", &self.0))?;
-        let path = self.0.join(".lock");
+        make_folder(&self.0)?;
+        let path = self.make_ours()?.join("lock");
         if path.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
             return Err(TopicError::Outside { path, folder: self.0.clone() });
         }
@@ -154,41 +212,36 @@ impl Folder {
         }
     }
 
-    /// Replaces a file as a whole, or makes it. Where it is a link within the folder, the file that it leads to is replaced.
-    pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), TopicError> {
+    /// Replaces a file as a whole, or makes it. Where it is a link within the folder, the file that it leads to is replaced. Returns which
+    /// file was.
+    pub(super) fn replace(&self, file: &str, bytes: &[u8]) -> Result<String, TopicError> {
         let target = match (self.resolve(file)?, self.real()?) {
             (Some(path), Some(folder)) => {
                 path.strip_prefix(&folder).ok().and_then(Path::to_str).unwrap_or(file).to_owned()
             }
             (None, _) | (_, None) => file.to_owned(),
         };
-        Ok(write_private(&self.0, &target, text.as_bytes())?)
+        write_private(&self.0, &target, bytes)?;
+        Ok(target)
     }
 
-    /// Moves a file into a folder below this one, under a name that is free there.
-    pub(super) fn put_away(&self, file: &str, below: &str, name: &str) -> Result<String, TopicError> {
-        let folder = self.0.join(below);
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        match builder.create(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(TopicError::io("make", &folder)(error));
-            }
-            Ok(()) | Err(_) => {}
-        }
+    /// Moves a file to the forgotten ones, as `<time>-<file>`; a number behind the time keeps two apart.
+    pub(super) fn put_away(&self, file: &str, now: Timestamp) -> Result<PathBuf, TopicError> {
+        let folder = self.ours().join(FORGOTTEN);
+        make_folder(&folder)?;
         let real = folder.canonicalize().map_err(TopicError::io("find", &folder))?;
-        if self.real()?.is_none_or(|root| !real.starts_with(root)) {
+        if self.real()?.is_none_or(|root| !real.starts_with(root.join(OURS))) {
             return Err(TopicError::Outside { path: folder, folder: self.0.clone() });
         }
-        let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
-        let names = std::iter::once(name.to_owned()).chain((2..).map(|n| format!("{stem}-{n}.{ending}")));
-        for name in names.take(10_000) {
+        let time = now.strftime("%Y%m%dT%H%M%SZ").to_string();
+        let times = std::iter::once(time.clone()).chain((2..).map(|n| format!("{time}.{n}")));
+        for time in times.take(10_000) {
+            let name = format!("{time}-{file}");
             let to = real.join(&name);
             if to.symlink_metadata().is_err() {
                 let from = self.0.join(file);
                 fs::rename(&from, &to).map_err(TopicError::io("move", &from))?;
-                return Ok(format!("{below}/{name}"));
+                return Ok(folder.join(name));
             }
         }
         Err(TopicError::Io {
@@ -197,6 +250,14 @@ impl Folder {
             source: std::io::Error::from(std::io::ErrorKind::AlreadyExists),
         })
     }
+}
+
+fn make_folder(path: &Path) -> Result<(), TopicError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(TopicError::io("make", path))
 }
 
 /// When a file was last changed; the epoch where the system does not say.

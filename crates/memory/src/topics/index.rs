@@ -1,11 +1,12 @@
 //! `MEMORY.md`: a line per memory (M1, M6). Lines that are not ours stay as they are.
 
-use super::Repair;
 use super::document::line_end;
 use super::names::is_topic;
 use super::yaml::one_line;
+use super::{Repair, TopicType};
+use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Lines of the index that a session is told.
@@ -95,11 +96,115 @@ pub(super) fn pointers(index: &str) -> BTreeSet<String> {
     index.lines().filter_map(pointer).collect()
 }
 
-/// The index with a line for each file that has none, and without lines whose files are gone. `lines` has the files that are
-/// there, with the line that each would get.
+/// Lines of ours that the index has room for, however many lines of others are in it.
+const RESERVED: usize = 20;
+
+/// A memory's place in the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    /// The line that we would write for it.
+    pub(super) line: String,
+    pub(super) rank: Rank,
+}
+
+/// What is kept when the index is full: the greatest. The newest correction is the last to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    pub(super) is_live: bool,
+    pub(super) kind: Kept,
+    pub(super) modified: Timestamp,
+}
+
+/// How dear a type is, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kept {
+    Reference,
+    Project,
+    User,
+    Feedback,
+}
+
+impl From<Option<TopicType>> for Kept {
+    fn from(kind: Option<TopicType>) -> Self {
+        match kind {
+            Some(TopicType::Reference) => Self::Reference,
+            Some(TopicType::Project) | None => Self::Project,
+            Some(TopicType::User) => Self::User,
+            Some(TopicType::Feedback) => Self::Feedback,
+        }
+    }
+}
+
+/// Whether a session is told all of it.
+fn fits(index: &str) -> bool {
+    index.len() <= INDEX_BYTES && index.lines().count() <= INDEX_LINES
+}
+
+/// The index cut down to what a session is told: lines of ours give way, least rank first. Lines that are worded otherwise than ours
+/// are somebody's own and stay. If those alone are too many, the best of ours stand before them, where no cut takes them.
+pub(super) fn fitted(index: &str, placed: impl Fn(&str) -> Option<Placed>) -> String {
+    if fits(index) {
+        return index.to_owned();
+    }
+    let mut lines: Vec<(&str, Option<Rank>)> = index
+        .split_inclusive('\n')
+        .map(|line| {
+            let placed = pointer(line).and_then(|file| placed(&file));
+            (line, placed.filter(|placed| placed.line == line.trim_end()).map(|placed| placed.rank))
+        })
+        .collect();
+    let mut size: usize = index.len();
+    let mut ranks: Vec<(Rank, usize)> =
+        lines.iter().enumerate().filter_map(|(at, (_, rank))| Some(((*rank)?, at))).collect();
+    ranks.sort_unstable();
+    let mut ours = ranks.len();
+    let mut count = lines.len();
+    let mut evicted: BTreeSet<usize> = BTreeSet::new();
+    for (rank, at) in ranks {
+        if (size <= INDEX_BYTES && count <= INDEX_LINES) || (ours <= RESERVED && rank.is_live) {
+            break;
+        }
+        evicted.insert(at);
+        size -= lines[at].0.len();
+        ours -= 1;
+        count -= 1;
+    }
+    let mut at = 0;
+    lines.retain(|_| {
+        at += 1;
+        !evicted.contains(&(at - 1))
+    });
+    lifted(&lines, line_end(index))
+}
+
+/// The lines as a text. If a cut would take one of ours, ours come first: before all lists, or before everything.
+fn lifted(lines: &[(&str, Option<Rank>)], eol: &str) -> String {
+    let mut size = 0;
+    let is_cut = lines.iter().enumerate().any(|(at, (line, rank))| {
+        size += line.len();
+        rank.is_some() && (at >= INDEX_LINES || size > INDEX_BYTES)
+    });
+    if !is_cut {
+        return lines.iter().map(|(line, _)| *line).collect();
+    }
+    let is_ours = |(_, rank): &&(&str, Option<Rank>)| rank.is_some();
+    let ours: Vec<&str> = lines.iter().filter(is_ours).map(|(line, _)| *line).collect();
+    let others: Vec<&str> = lines.iter().filter(|line| !is_ours(line)).map(|(line, _)| *line).collect();
+    let list = others.iter().position(|line| pointer(line).is_some()).unwrap_or(0);
+    let before: usize = others[..list].iter().chain(&ours).map(|line| line.len() + eol.len()).sum();
+    let list = if list + ours.len() <= INDEX_LINES && before <= INDEX_BYTES { list } else { 0 };
+    let mut out = String::new();
+    for line in others[..list].iter().chain(&ours) {
+        append(&mut out, line.trim_end_matches(['\r', '\n']), eol);
+    }
+    out + &others[list..].concat()
+}
+
+/// The index put in order: without lines whose memories are gone or over, with a line for each memory that has none as far as there is
+/// room. `memories` has those that are there.
 pub(super) fn repaired(
     index: &str,
-    lines: &[(String, String)],
+    memories: &BTreeMap<String, Placed>,
     is_gone: impl Fn(&str) -> bool,
 ) -> (String, Repair) {
     let eol = line_end(index);
@@ -107,18 +212,30 @@ pub(super) fn repaired(
     let mut out = String::with_capacity(index.len());
     for line in index.split_inclusive('\n') {
         match pointer(line) {
-            Some(file) if is_gone(&file) => repair.dropped.push(file),
+            Some(file)
+                if is_gone(&file) || memories.get(&file).is_some_and(|placed| !placed.rank.is_live) =>
+            {
+                repair.dropped.push(file);
+            }
             Some(_) | None => out.push_str(line),
         }
     }
-    let known = pointers(index);
-    for (file, line) in lines {
-        if !known.contains(file) {
-            append(&mut out, line, eol);
-            repair.added.push(file.clone());
-        }
+    let known = pointers(&out);
+    let mut missing: Vec<(&String, &Placed)> =
+        memories.iter().filter(|(file, placed)| placed.rank.is_live && !known.contains(*file)).collect();
+    // Of those that can't all have a line, the best do; and new lines are at the end of an index, oldest first.
+    missing.sort_by(|(a, one), (b, two)| two.rank.cmp(&one.rank).then_with(|| a.cmp(b)));
+    missing.truncate(INDEX_LINES);
+    missing.sort_by_key(|(file, placed)| (placed.rank.modified, (*file).clone()));
+    for (_, placed) in &missing {
+        append(&mut out, &placed.line, eol);
     }
-    (out, repair)
+    let text = fitted(&out, |file| memories.get(file).cloned());
+    let kept = pointers(&text);
+    repair.added =
+        missing.iter().filter(|(file, _)| kept.contains(*file)).map(|(file, _)| (*file).clone()).collect();
+    repair.evicted = known.difference(&kept).cloned().collect();
+    (text, repair)
 }
 
 fn append(out: &mut String, line: &str, eol: &str) {

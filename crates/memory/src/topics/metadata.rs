@@ -269,8 +269,8 @@ fn items(text: &str, open: usize) -> Option<(Vec<&str>, usize)> {
             continue;
         }
         match c {
-            // Within a word an apostrophe is one.
-            '"' | '\'' if text[..at].ends_with([' ', ',', ':', '{', '[', '\n']) => quote = Some(c),
+            // Only where a value begins; within one an apostrophe is an apostrophe.
+            '"' | '\'' if text[..at].trim_end().ends_with([',', ':', '{', '[']) => quote = Some(c),
             '{' | '[' => depth += 1,
             ',' if depth == 1 => {
                 items.push(&text[begin..at]);

@@ -5,8 +5,18 @@
 //! order, and nothing that is not ours is changed: keys that we don't know, lines of the index that point elsewhere, line ends.
 //!
 //! **Nothing is lost.** Files are replaced as a whole or not at all, under a lock that all of our processes take. A memory's file is written
-//! before its line in the index: whoever is killed in between leaves a file that [`TopicStore::repair_index`] finds. What is
-//! forgotten moves to `.forgotten/`.
+//! before its line in the index: whoever is killed in between leaves a file that [`TopicStore::repair_index`] finds. Every change
+//! is recorded in a history that git keeps, and what others changed by hand is recorded before it, so that
+//! [`TopicStore::undo`] can bring it back. A history that can't be written stops no change: the result says so.
+//!
+//! **The index stays short.** It holds what a session can be told. When it is full, code decides which lines give way; the newest
+//! correction is the last. The memories themselves stay, and are found by searching.
+//!
+//! **What is over does not come back.** A memory that another one [supersedes](TopicStore::supersede), or whose [time](Lifetimes) is over,
+//! has no line in the index. Its file stays.
+//!
+//! **Our own files are apart**, in `.throughline/` with a `.gitignore`, for the folder may be another tool's or part of a repository:
+//! the lock, the history, what was forgotten, and a database that can be deleted.
 //!
 //! **Nothing leads elsewhere.** Names are single file names; places are checked after links are resolved.
 //!
@@ -34,19 +44,30 @@
 //! # }
 //! ```
 
+mod changes;
 mod document;
 mod error;
 mod folder;
+mod git;
+mod history;
 mod index;
+mod intake;
+mod life;
 mod meta;
 mod metadata;
 mod names;
+mod prints;
 mod rank;
+mod seen;
 mod store;
+mod undo;
+mod writing;
 mod yaml;
 
 pub use error::TopicError;
+pub use history::{ChangeKind, Recorded};
 pub use index::{INDEX_BYTES, INDEX_LINES, IndexLimits, IndexPart};
+pub use life::{Aged, Lifetimes};
 pub use meta::{Anchor, By, MOST_SOURCES, Meta, Source};
 pub use store::{MANIFEST_FILES, TopicStore};
 
@@ -207,13 +228,32 @@ pub struct Found {
     pub score: f64,
 }
 
+/// What [`TopicStore::undo`] did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The change that was taken back.
+    pub change: Recorded,
+    /// Files that are again as they were before it.
+    pub restored: Vec<String>,
+    /// Files that were not there before it, and are put away.
+    pub removed: Vec<String>,
+    /// Those of them that had been changed since. The history has that too.
+    pub over: Vec<String>,
+    /// Why the history does not have it; `None` if it has.
+    pub unrecorded: Option<String>,
+}
+
 /// What [`TopicStore::repair_index`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// Files that had no line and have one now.
     pub added: Vec<String>,
-    /// Files whose lines were dropped, for they are not there.
+    /// Files whose lines were dropped, for they are not there, or are over.
     pub dropped: Vec<String>,
+    /// Files whose lines gave way to others, for the index is full. The files stay.
+    pub evicted: Vec<String>,
+    /// Why the history does not have it; `None` if it has, or nothing was done.
+    pub unrecorded: Option<String>,
 }
 
 /// A file that is not as it should be. It stays as it is.

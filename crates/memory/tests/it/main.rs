@@ -17,6 +17,7 @@ mod redaction;
 mod skills;
 mod templates;
 mod topics;
+mod topics_history;
 mod topics_meta;
 mod topics_trouble;
 mod triggers;

@@ -224,7 +224,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn any_metadata_comes_back_and_leaves_the_rest(first in metas(), second in metas(), style in 0..4_usize) {
-        let house = House::new();
+        let house = House::without_history();
         let block = ["", "metadata:\n", "metadata:\n   mine: 'a: b'\n   sources_of: [x]\n", "metadata: {mine: \"a: b\"}\n"][style];
         let source = format!("---\nname: n\n{block}description: d\ntype: user\nother: {{a: 1}}\n---\n\nBody.\n");
         house.put("p.md", &source);

@@ -1,6 +1,6 @@
 //! The folder of memories under several writers, crashes, hostile names and links.
 
-use crate::topics::{House, new, saved};
+use crate::topics::{House, NOW, new, saved};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use throughline_memory::topics::{Added, Change, NewTopic, Repair, TopicError, TopicStore, TopicType};
 
 /// A memory that resembles no other.
-fn distinct(n: usize) -> NewTopic {
+pub(crate) fn distinct(n: usize) -> NewTopic {
     let words: Vec<String> = (0..8).map(|k| format!("w{n}x{k}")).collect();
     new(
         TopicType::Project,
@@ -52,8 +52,8 @@ fn writers_at_the_same_time_lose_nothing() {
     for head in heads {
         assert!(index.contains(&format!("({})", head.file)), "{}", head.file);
     }
-    assert_eq!(fs::read_dir(house.path(".forgotten")).unwrap().count(), 8);
-    assert_eq!(house.store.repair_index().unwrap(), Repair::default());
+    assert_eq!(fs::read_dir(house.path(".throughline/forgotten")).unwrap().count(), 8);
+    assert_eq!(house.store.repair_index(NOW).unwrap(), Repair::default());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn whoever_is_killed_between_file_and_index_is_repaired() {
     house.put("MEMORY.md", before);
     // A file of a person's, without frontmatter, with an odd name.
     house.put("my notes (old).md", "Text by hand.\n");
-    let repair = house.store.repair_index().unwrap();
+    let repair = house.store.repair_index(NOW).unwrap();
     assert_eq!(repair.dropped, ["gone.md"]);
     assert_eq!(
         repair.added.iter().collect::<BTreeSet<_>>(),
@@ -94,7 +94,7 @@ fn whoever_is_killed_between_file_and_index_is_repaired() {
     assert!(index.starts_with("# Mine\n\nI wrote this.\n- [Design](docs/gone.md)\n- [A](gone.md), [B](gone2.md)\n- [Wiki](https://w.test/gone.md)\nsee [Gone](gone.md)\n"), "{index}");
     assert!(index.contains("- [my notes (old)](<my notes (old).md>) — Text by hand.\n"), "{index}");
     // Once is enough, and a forgotten file takes its odd line along.
-    assert_eq!(house.store.repair_index().unwrap(), Repair::default());
+    assert_eq!(house.store.repair_index(NOW).unwrap(), Repair::default());
     assert_eq!(house.text("MEMORY.md"), index);
     house.store.forget("my notes (old).md", Timestamp::UNIX_EPOCH).unwrap();
     assert!(!house.text("MEMORY.md").contains("my notes"));
@@ -103,7 +103,7 @@ fn whoever_is_killed_between_file_and_index_is_repaired() {
 #[test]
 fn repairing_a_folder_that_is_not_there_makes_nothing() {
     let house = House::new();
-    assert_eq!(house.store.repair_index().unwrap(), Repair::default());
+    assert_eq!(house.store.repair_index(NOW).unwrap(), Repair::default());
     assert_eq!(house.store.list().unwrap(), (vec![], vec![]));
     assert_eq!(house.store.search("x", 5).unwrap(), []);
     assert!(house.store.forget("a.md", Timestamp::UNIX_EPOCH).is_err());
@@ -207,14 +207,14 @@ fn links_that_lead_out_of_the_folder_are_refused() {
     assert!(matches!(house.store.add(distinct(2)), Err(TopicError::Outside { .. })));
     assert!(matches!(house.store.index_for_session(), Err(TopicError::Outside { .. })));
     fs::remove_file(house.path("MEMORY.md")).unwrap();
-    fs::remove_dir_all(house.path(".forgotten")).unwrap();
+    fs::remove_dir_all(house.path(".throughline/forgotten")).unwrap();
     let elsewhere = house.dir.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
-    symlink(&elsewhere, house.path(".forgotten")).unwrap();
+    symlink(&elsewhere, house.path(".throughline/forgotten")).unwrap();
     assert!(matches!(house.store.forget(&file, Timestamp::UNIX_EPOCH), Err(TopicError::Outside { .. })));
     assert!(house.path(&file).is_file());
-    fs::remove_file(house.path(".lock")).unwrap();
-    symlink(&outside, house.path(".lock")).unwrap();
+    fs::remove_file(house.path(".throughline/lock")).unwrap();
+    symlink(&outside, house.path(".throughline/lock")).unwrap();
     assert!(matches!(house.store.add(distinct(3)), Err(TopicError::Outside { .. })));
 }
 
@@ -308,7 +308,7 @@ fn whoever_is_killed_at_any_moment_leaves_a_folder_that_can_be_repaired() {
         });
         child.wait().unwrap();
 
-        house.store.repair_index().unwrap();
+        house.store.repair_index(NOW).unwrap();
         let (heads, problems) = house.store.list().unwrap();
         assert_eq!(problems, [], "every file is whole");
         let index = house.text("MEMORY.md");
@@ -319,7 +319,7 @@ fn whoever_is_killed_at_any_moment_leaves_a_folder_that_can_be_repaired() {
         }
     }
     // What was acknowledged is there, or put away.
-    let away: Vec<String> = fs::read_dir(house.path(".forgotten"))
+    let away: Vec<String> = fs::read_dir(house.path(".throughline/forgotten"))
         .map(|listing| {
             listing.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
         })

@@ -1,0 +1,459 @@
+//! Every change of a folder of memories, as a commit of a bare repository beside them.
+//!
+//! A commit is written by one run of `git fast-import` that is given what changed and nothing else. In the repository, memories
+//! lie in 256 folders by a hash of their names, so that a commit among ten thousand memories writes a short list and not a long one.
+
+use super::folder::Stamp;
+use super::git::{BRANCH, Dates, Refusal, Repository, is_id, quoted};
+use super::names::INDEX;
+use super::yaml::one_line;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The repository's folder among our files.
+pub(super) const HISTORY: &str = "history.git";
+/// Where another history is prepared, and where the old one is while they change places.
+const NEXT: &str = "history.next";
+const LAST: &str = "history.last";
+
+/// Characters of a change's id.
+const ID: usize = 12;
+
+/// What a change did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// A memory was added.
+    Add,
+    /// A memory was changed.
+    Update,
+    /// A memory was said again.
+    Confirm,
+    /// A memory took the place of another.
+    Supersede,
+    /// Memories became one.
+    Merge,
+    /// A memory was forgotten.
+    Forget,
+    /// A memory was removed, and its words from the history.
+    Purge,
+    /// The index was put in order.
+    Repair,
+    /// An earlier change was taken back.
+    Undo,
+    /// Somebody else changed files: a person by hand, or another agent.
+    Found,
+}
+
+impl ChangeKind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Add,
+        Self::Update,
+        Self::Confirm,
+        Self::Supersede,
+        Self::Merge,
+        Self::Forget,
+        Self::Purge,
+        Self::Repair,
+        Self::Undo,
+        Self::Found,
+    ];
+
+    /// The word in the history.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Update => "update",
+            Self::Confirm => "confirm",
+            Self::Supersede => "supersede",
+            Self::Merge => "merge",
+            Self::Forget => "forget",
+            Self::Purge => "purge",
+            Self::Repair => "repair",
+            Self::Undo => "undo",
+            Self::Found => "found",
+        }
+    }
+}
+
+impl fmt::Display for ChangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for ChangeKind {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word).ok_or_else(|| format!("{word:?} is no change"))
+    }
+}
+
+/// A change, as the history has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Recorded {
+    /// Its id, for [`undo`](super::TopicStore::undo).
+    pub id: String,
+    /// When.
+    pub at: Timestamp,
+    /// What it did; `None` if somebody else made the commit.
+    pub kind: Option<ChangeKind>,
+    /// What it did, in a line.
+    pub what: String,
+    /// The memories that it touched.
+    pub files: Vec<String>,
+    /// The change that it took back.
+    pub undoes: Option<String>,
+    /// Whether a later change took it back.
+    pub undone: bool,
+    /// Whether the history begins with it.
+    #[serde(skip)]
+    pub(super) is_first: bool,
+    /// What each file was and became, the index included.
+    #[serde(skip)]
+    pub(super) steps: Vec<Step>,
+}
+
+/// A file before and after a change, as ids in the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) file: String,
+    pub(super) before: Option<String>,
+    pub(super) after: Option<String>,
+}
+
+/// What a commit says.
+pub(super) struct Message {
+    pub(super) kind: ChangeKind,
+    pub(super) what: String,
+    pub(super) undoes: Option<String>,
+}
+
+impl Message {
+    pub(super) fn of(kind: ChangeKind, what: String) -> Self {
+        Self { kind, what, undoes: None }
+    }
+
+    fn text(&self, id: &str) -> String {
+        let undoes = self.undoes.as_ref().map(|id| format!("\nundoes: {id}")).unwrap_or_default();
+        format!("{}\n\nchange: {}\nid: {id}{undoes}\n", one_line(&self.what), self.kind)
+    }
+}
+
+/// The history of a folder.
+#[derive(Debug)]
+pub(super) struct History {
+    ours: PathBuf,
+}
+
+impl History {
+    /// In the folder of our own files.
+    pub(super) fn of(ours: &Path) -> Self {
+        Self { ours: ours.to_owned() }
+    }
+
+    /// The repository; begun if there is none.
+    fn repository(&self) -> Result<Repository, Refusal> {
+        Repository::open(&self.ours.join(HISTORY))
+    }
+
+    /// The repository; `None` if none was begun.
+    fn begun(&self) -> Result<Option<Repository>, Refusal> {
+        Repository::find(&self.ours.join(HISTORY))
+    }
+
+    /// Finishes what a crash left of a change of places. Only for who holds the folder.
+    pub(super) fn settle(&self) -> Result<(), Refusal> {
+        let at = |name: &str| self.ours.join(name);
+        let is_there = |name: &str| at(name).symlink_metadata().is_ok();
+        if !is_there(HISTORY) && is_there(LAST) && is_there(NEXT) {
+            rename(&at(NEXT), &at(HISTORY))?;
+        }
+        if is_there(HISTORY) {
+            for name in [LAST, NEXT] {
+                remove(&at(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records files as one change; `None` as content: the file is gone.
+    pub(super) fn commit(
+        &self,
+        message: &Message,
+        files: &BTreeMap<String, Option<Vec<u8>>>,
+    ) -> Result<String, Refusal> {
+        let repository = self.repository()?;
+        let parent = repository.head()?;
+        let mut stream = Vec::new();
+        let text = message.text(&change_id(parent.as_deref(), message, files));
+        stream.extend_from_slice(
+            format!(
+                "commit {BRANCH}\ncommitter throughline <throughline@localhost> now\ndata {}\n{text}\n",
+                text.len()
+            )
+            .as_bytes(),
+        );
+        if let Some(parent) = parent {
+            stream.extend_from_slice(format!("from {parent}\n").as_bytes());
+        }
+        for (file, content) in files {
+            let path = quoted(&shelved(file));
+            match content {
+                Some(content) => {
+                    stream.extend_from_slice(
+                        format!("M 100644 inline {path}\ndata {}\n", content.len()).as_bytes(),
+                    );
+                    stream.extend_from_slice(content);
+                    stream.push(b'\n');
+                }
+                None => stream.extend_from_slice(format!("D {path}\n").as_bytes()),
+            }
+        }
+        stream.extend_from_slice(b"done\n");
+        repository.import(&stream, Dates::Now)?;
+        let head = repository.head()?.ok_or("git recorded nothing")?;
+        // What is recorded is recorded, packed or not.
+        let _ = repository.tidy();
+        Ok(head)
+    }
+
+    /// The newest commit; `None` if there is none.
+    pub(super) fn head(&self) -> Result<Option<String>, Refusal> {
+        self.begun()?.map_or(Ok(None), |repository| repository.head())
+    }
+
+    /// The files of `present` that are as the newest commit has them, and the files that it has besides.
+    pub(super) fn compare(
+        &self,
+        folder: &Path,
+        present: &BTreeMap<String, Stamp>,
+    ) -> Result<(BTreeSet<String>, BTreeSet<String>), Refusal> {
+        let repository = self.repository()?;
+        if repository.head()?.is_none() {
+            return Ok(Default::default());
+        }
+        let listing = repository.ask(&["ls-tree", "-r", "-z", BRANCH], &[])?;
+        let mut recorded: BTreeMap<String, String> = BTreeMap::new();
+        for row in String::from_utf8_lossy(&listing).split('\0') {
+            let Some((about, path)) = row.split_once('\t') else { continue };
+            let id = about.split(' ').nth(2).unwrap_or_default();
+            recorded.insert(file_of(path).to_owned(), id.to_owned());
+        }
+        let folder = folder.canonicalize().map_err(|error| error.to_string())?;
+        let known: Vec<&String> = present.keys().filter(|file| recorded.contains_key(*file)).collect();
+        let mut paths = String::new();
+        for file in &known {
+            let path = folder.join(file);
+            let path = path.to_str().ok_or("the path of the folder is not UTF-8")?;
+            paths.push_str(&quoted(path));
+            paths.push('\n');
+        }
+        let ids = repository.ask(&["hash-object", "--no-filters", "--stdin-paths"], paths.as_bytes())?;
+        let ids = String::from_utf8_lossy(&ids).into_owned();
+        let same = known.into_iter().zip(ids.lines()).filter(|(file, id)| recorded[*file] == *id);
+        let same = same.map(|(file, _)| file.clone()).collect();
+        let besides = recorded.into_keys().filter(|file| !present.contains_key(file)).collect();
+        Ok((same, besides))
+    }
+
+    /// The changes, newest first: of one memory, or of all.
+    pub(super) fn log(&self, file: Option<&str>, limit: usize) -> Result<Vec<Recorded>, Refusal> {
+        let Some(repository) = self.begun()? else { return Ok(Vec::new()) };
+        if repository.head()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let limit = limit.to_string();
+        let path = file.map(|file| format!(":(top,literal){}", shelved(file)));
+        let mut args = vec![
+            "log",
+            "-z",
+            "--raw",
+            "--root",
+            "--no-renames",
+            "--no-abbrev",
+            "--no-ext-diff",
+            "--no-color",
+            "--no-decorate",
+            "--no-notes",
+            "--no-mailmap",
+            "--no-show-signature",
+            "--full-diff",
+            "--format=%x02%H%x00%ct%x00%P%x00%B",
+            "-n",
+            &limit,
+            BRANCH,
+            "--",
+        ];
+        args.extend(path.as_deref());
+        let mut changes = parse(&repository.ask(&args, &[])?);
+        let mut undone: BTreeSet<String> = BTreeSet::new();
+        for change in &mut changes {
+            change.undone = undone.contains(&change.id);
+            if !change.undone {
+                undone.extend(change.undoes.clone());
+            }
+        }
+        Ok(changes)
+    }
+
+    /// What objects of the repository hold.
+    pub(super) fn contents(&self, ids: &[String]) -> Result<Vec<Vec<u8>>, Refusal> {
+        let repository = self.repository()?;
+        let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        let output = repository.ask(&["cat-file", "--batch"], input.as_bytes())?;
+        let mut rest = output.as_slice();
+        let mut contents = Vec::new();
+        for id in ids {
+            let missing = || format!("the history does not hold {id}");
+            let end = rest.iter().position(|b| *b == b'\n').ok_or_else(missing)?;
+            let size = std::str::from_utf8(&rest[..end]).ok().and_then(|line| line.rsplit_once(' '));
+            let size: usize = size.and_then(|(_, size)| size.parse().ok()).ok_or_else(missing)?;
+            contents.push(rest.get(end + 1..end + 1 + size).ok_or_else(missing)?.to_vec());
+            rest = rest.get(end + 2 + size..).unwrap_or_default();
+        }
+        Ok(contents)
+    }
+
+    /// Removes every trace of a file, and all states of the index: the history is written anew without them and takes the place of the old
+    /// one.
+    pub(super) fn purge(&self, file: &str) -> Result<(), Refusal> {
+        let Some(old) = self.begun()? else { return Ok(()) };
+        let next = self.ours.join(NEXT);
+        if old.head()?.is_some() {
+            let without = [
+                format!(":(exclude,top,literal){}", shelved(file)),
+                format!(":(exclude,top,literal){INDEX}"),
+            ];
+            let args = ["fast-export", BRANCH, "--", ".", &without[0], &without[1]];
+            let stream = old.ask(&args, &[])?;
+            let mut stream = without_mentions(&stream, file);
+            stream.extend_from_slice(b"done\n");
+            let new = Repository::open(&next)?;
+            new.import(&stream, Dates::Given)?;
+        } else {
+            Repository::open(&next)?;
+        }
+        let last = self.ours.join(LAST);
+        rename(&self.ours.join(HISTORY), &last)?;
+        rename(&next, &self.ours.join(HISTORY))?;
+        remove(&last)
+    }
+}
+
+/// An id of our own for a change: a commit's is another one after a purge.
+fn change_id(parent: Option<&str>, message: &Message, files: &BTreeMap<String, Option<Vec<u8>>>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(parent.unwrap_or_default().as_bytes()).update(message.what.as_bytes());
+    for (file, content) in files {
+        hasher.update(file.as_bytes()).update(content.as_deref().unwrap_or_default());
+    }
+    hasher.finalize().to_hex()[..ID].to_owned()
+}
+
+/// Where a file lies in the repository.
+fn shelved(file: &str) -> String {
+    if file == INDEX {
+        return file.to_owned();
+    }
+    format!("{}/{file}", &blake3::hash(file.as_bytes()).to_hex()[..2])
+}
+
+fn file_of(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(_, file)| file)
+}
+
+fn parse(log: &[u8]) -> Vec<Recorded> {
+    let log = String::from_utf8_lossy(log);
+    let mut tokens = log.split('\0').map(|token| token.trim_start_matches('\n'));
+    let mut changes: Vec<Recorded> = Vec::new();
+    while let Some(token) = tokens.next() {
+        if let Some(id) = token.strip_prefix('\u{2}') {
+            let at = tokens.next().and_then(|second| second.parse().ok());
+            let at =
+                at.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::UNIX_EPOCH);
+            let is_first = tokens.next().is_none_or(str::is_empty);
+            let body = tokens.next().unwrap_or_default();
+            let said = |key: &str| body.lines().rev().find_map(|line| line.strip_prefix(key)).map(str::trim);
+            let own =
+                said("id: ").filter(|own| own.len() == ID && own.bytes().all(|b| b.is_ascii_hexdigit()));
+            changes.push(Recorded {
+                id: own.unwrap_or(id).to_owned(),
+                at,
+                kind: said("change: ").and_then(|word| word.parse().ok()),
+                what: body.lines().next().unwrap_or_default().to_owned(),
+                files: Vec::new(),
+                undoes: said("undoes: ").map(str::to_owned),
+                undone: false,
+                is_first,
+                steps: Vec::new(),
+            });
+        } else if let (Some(about), Some(change)) = (token.strip_prefix(':'), changes.last_mut()) {
+            let file = file_of(tokens.next().unwrap_or_default()).to_owned();
+            let parts: Vec<&str> = about.split(' ').collect();
+            let id = |n: usize| {
+                parts
+                    .get(n)
+                    .filter(|id| is_id(id) && id.bytes().any(|b| b != b'0'))
+                    .map(|id| (*id).to_owned())
+            };
+            change.steps.push(Step { file: file.clone(), before: id(2), after: id(3) });
+            if file != INDEX {
+                change.files.push(file);
+            }
+        }
+    }
+    changes
+}
+
+/// The stream of an export whose messages don't name a file.
+fn without_mentions(stream: &[u8], file: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(stream.len());
+    let mut rest = stream;
+    let mut is_message = false;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|b| *b == b'\n').map_or(rest.len(), |at| at + 1);
+        let (line, behind) = rest.split_at(end);
+        rest = behind;
+        let size = line
+            .strip_prefix(b"data ")
+            .and_then(|size| std::str::from_utf8(size).ok()?.trim().parse::<usize>().ok());
+        let Some(size) = size else {
+            if line.starts_with(b"commit ") {
+                is_message = true;
+            }
+            out.extend_from_slice(line);
+            continue;
+        };
+        let (data, behind) = rest.split_at(size.min(rest.len()));
+        rest = behind;
+        if std::mem::take(&mut is_message) {
+            // Names stand behind a space in our messages.
+            let said = String::from_utf8_lossy(data).replace(&format!(" {file}"), " (purged)");
+            out.extend_from_slice(format!("data {}\n{said}", said.len()).as_bytes());
+        } else {
+            out.extend_from_slice(line);
+            out.extend_from_slice(data);
+        }
+    }
+    out
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), Refusal> {
+    std::fs::rename(from, to).map_err(|error| format!("{} could not be moved: {error}", from.display()))
+}
+
+fn remove(path: &Path) -> Result<(), Refusal> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{} could not be removed: {error}", path.display()))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
