@@ -9,6 +9,8 @@ mod shape;
 mod signal;
 mod terms;
 mod wish;
+mod written;
 
 pub use refusal::Refusal;
 pub use wish::{Wish, wishes};
+pub use written::{Written, disagree, written};
