@@ -132,7 +132,7 @@ fn fences(lines: &[Line<'_>]) -> Range<usize> {
     let at: Vec<usize> =
         lines.iter().enumerate().filter(|(_, line)| is_fence(line.text)).map(|(at, _)| at).collect();
     match (at.first(), at.last()) {
-        (Some(first), Some(last)) if at.len() % 2 == 0 => *first..last + 1,
+        (Some(first), Some(last)) if at.len().is_multiple_of(2) => *first..last + 1,
         (Some(first), Some(_)) => *first..lines.len(),
         _ => 0..0,
     }

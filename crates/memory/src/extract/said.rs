@@ -141,7 +141,7 @@ fn goes_on(words: &str, next: &str) -> bool {
     !ended && begins_small && !BULLET.is_in(next) && GOES_ON.is_in(next)
 }
 
-fn split(passage: &str) -> Vec<&str> {
+pub(super) fn split(passage: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut from = 0;
     let mut chars = passage.char_indices().peekable();

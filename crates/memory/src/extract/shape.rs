@@ -79,7 +79,8 @@ pub(super) fn is_global(said: &str, kind: TopicType) -> bool {
     GLOBAL.is_in(said) || (kind == TopicType::User && !LOCAL.is_in(said))
 }
 
-fn split_reason(rule: &str) -> (&str, Option<&str>) {
+/// A rule, and the reason that the sentence gives for it.
+pub(super) fn split_reason(rule: &str) -> (&str, Option<&str>) {
     for pattern in [&BECAUSE, &DASH, &ZH_BECAUSE] {
         if let Some(groups) = pattern.groups(rule) {
             let at = WORD.find(groups[2]).map_or(0, |word| word.end);

@@ -3,6 +3,7 @@
 use super::material::{has_hidden, has_mixed_word};
 use super::said::{folded, without_lead};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use throughline_lexer::Stemmer;
 
 /// A word that bears meaning.
@@ -86,6 +87,12 @@ const GUARDS: [&str; 60] = [
     "while",
 ];
 
+/// Their stems: "deleting" is one too.
+static GUARD_STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let mut stemmer = Stemmer::default();
+    GUARDS.iter().map(|word| stemmer.stem(word).to_owned()).collect()
+});
+
 /// Characters that do so in Chinese and Japanese.
 const GUARD_CHARS: &str = "不别勿没无未非禁除仅只先前后莫免否删停";
 
@@ -149,13 +156,12 @@ fn push(word: &str, stemmer: &mut Stemmer, terms: &mut Vec<Term>) {
         return;
     }
     let lower = lower.strip_suffix("'s").unwrap_or(&lower);
-    let is_guard = GUARDS.contains(&lower) || GUARDS.contains(&stemmer.stem(lower));
     let word = match lower {
         "has" | "had" => "have".to_owned(),
         "doing" | "done" | "did" => "do".to_owned(),
-        lower if is_guard => lower.to_owned(),
         lower => stemmer.stem(lower).to_owned(),
     };
+    let is_guard = GUARD_STEMS.contains(&word);
     terms.push(Term { word, is_guard });
 }
 

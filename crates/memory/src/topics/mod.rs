@@ -61,7 +61,6 @@ mod rank;
 mod seen;
 mod store;
 mod undo;
-mod whole;
 mod writing;
 mod yaml;
 

@@ -4,6 +4,9 @@
 mod common;
 mod documents;
 mod editor;
+mod extract_common;
+mod extract_gate;
+mod extract_model;
 mod extract_wishes;
 mod files;
 mod fitting;
@@ -20,7 +23,6 @@ mod topics;
 mod topics_history;
 mod topics_meta;
 mod topics_trouble;
-mod topics_whole;
 mod triggers;
 mod trouble;
 mod usage;

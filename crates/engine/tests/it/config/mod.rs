@@ -2,7 +2,6 @@
 
 mod layers;
 mod mcp;
-mod memory;
 mod mistakes;
 mod permissions;
 mod project;
