@@ -61,6 +61,7 @@ mod render;
 mod reply;
 mod route;
 mod script;
+pub mod secrets;
 mod seen;
 mod server;
 

@@ -1,8 +1,11 @@
 //! Secrets do not get into what is remembered.
 //!
-//! Everything that long-term memory writes goes through [`redact()`]. What looks like a key, a token or a password is replaced by
-//! `[redacted:KIND]`; all else stays to the byte. Rules are data (`rules.rs`), each behind keywords, so that text without any of
-//! them costs one pass.
+//! Everything that long-term memory writes goes through [`redact()`], or through a [`Redactor`] where the text comes in pieces.
+//! What looks like a key, a token or a password is replaced by `[redacted:KIND]`; all else stays to the byte. Rules are data
+//! (`rules/`), each behind keywords, so that text without any of them costs one pass, and a line with one costs its own length.
+//!
+//! **A line decides for itself.** No rule looks beyond the line a secret stands in; only private keys in several lines do (`pem.rs`).
+//! So the result is the same however the text is cut into chunks, and what must be held back is bounded: see [`Redactor`].
 //!
 //! ```
 //! use throughline_memory::redact::redact;
@@ -13,14 +16,16 @@
 //! ```
 
 mod judge;
+mod lines;
+mod pem;
 mod rules;
+mod scan;
+mod stream;
 
-use aho_corasick::AhoCorasick;
-use regex::bytes::{Regex, RegexBuilder};
-use rules::{RULES, Rule};
+pub use lines::{LONGEST_LINE, LONGEST_SECRET};
+pub use stream::{Piece, Redactor};
+
 use std::fmt;
-use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
 
 /// Text in which no known secret is left. Only [`redact()`] makes one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,141 +67,28 @@ const MARK: &str = "[redacted:";
 
 /// Takes secrets out of a text. Doing it twice changes nothing more.
 pub fn redact(text: &str) -> Redacted {
-    let mut out = Redacted { text: text.to_owned(), kinds: Vec::new() };
-    // What stands around a secret can become one when it is gone. Each round takes something out, so there is a last one.
-    while let Some(less) = once(&out.text, &mut out.kinds) {
-        out.text = less;
+    let mut redactor = Redactor::new();
+    let mut piece = redactor.push(text.as_bytes());
+    let rest = redactor.finish();
+    piece.bytes.extend_from_slice(&rest.bytes);
+    piece.kinds.extend_from_slice(&rest.kinds);
+    if piece.kinds.is_empty() {
+        return Redacted { text: text.to_owned(), kinds: Vec::new() };
     }
-    out
+    // Places begin and end between characters: what is left of a text is one.
+    let text = String::from_utf8(piece.bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Redacted { text, kinds: piece.kinds }
 }
 
-/// The text without the secrets that are seen at first sight; `None` if there are none.
-fn once(text: &str, kinds: &mut Vec<&'static str>) -> Option<String> {
-    let mut found = Vec::new();
-    for candidate in SCANNER.as_ref()?.candidates(text) {
-        candidate.find(text, &mut found);
-    }
-    if found.is_empty() {
-        return None;
-    }
-    // Of places that overlap the one that begins first is named, and all of them go.
-    found.sort_by_key(|(span, order, _)| (span.start, *order));
-    let mut out = String::with_capacity(text.len());
-    let mut done = 0;
-    for (span, _, kind) in found {
-        if span.start < done {
-            done = done.max(span.end);
-            continue;
-        }
-        out.push_str(&text[done..span.start]);
-        out.push_str(MARK);
-        out.push_str(kind);
-        out.push(']');
-        kinds.push(kind);
-        done = span.end;
-    }
-    out.push_str(&text[done..]);
-    Some(out)
+/// All that is looked for: kinds with their patterns, over bytes.
+pub fn patterns() -> impl Iterator<Item = (&'static str, &'static str)> {
+    rules::all().map(|rule| (rule.kind, rule.pattern))
 }
 
-/// A secret: where, by which rule, and of what kind.
-type Found = (Range<usize>, usize, &'static str);
-
-/// A rule that could match, with its place among the rules.
-struct Candidate<'a> {
-    order: usize,
-    rule: &'static Rule,
-    regex: &'a Regex,
-}
-
-impl Candidate<'_> {
-    fn find(&self, text: &str, found: &mut Vec<Found>) {
-        let Self { order, rule, regex } = self;
-        let mut at = 0;
-        while let Some(groups) = regex.captures_at(text.as_bytes(), at) {
-            let Some(secret) = groups.iter().skip(1).flatten().next().or_else(|| groups.get(0)) else {
-                break;
-            };
-            // Patterns are of bytes: a span must not begin or end inside a character.
-            let span = text.floor_char_boundary(secret.start())..text.ceil_char_boundary(secret.end());
-            let value = &text[span.clone()];
-            let next = text[span.end..].chars().next();
-            if !value.contains(MARK) && judge::is_secret(rule.test, value, next) {
-                let end = span.start + judge::without_stop(rule.test, value).len();
-                found.push((span.start..end, *order, rule.kind));
-                at = span.end;
-            } else {
-                at = judge::resume(rule.test, &span).max(at + 1);
-            }
-            if at >= text.len() {
-                break;
-            }
-        }
-    }
-}
-
-/// The keywords of all rules in one automaton, and their patterns, compiled when first needed.
-struct Scanner {
-    keywords: AhoCorasick,
-    /// The rule of each keyword.
-    owners: Vec<usize>,
-    patterns: Vec<OnceLock<Option<Regex>>>,
-}
-
-static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(Scanner::new);
-
-impl Scanner {
-    fn new() -> Option<Self> {
-        let owned = RULES.iter().enumerate();
-        let (words, owners): (Vec<&str>, Vec<usize>) =
-            owned.flat_map(|(at, rule)| rule.keywords.iter().map(move |word| (*word, at))).unzip();
-        let keywords = AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()?;
-        Some(Self { keywords, owners, patterns: RULES.iter().map(|_| OnceLock::new()).collect() })
-    }
-
-    /// The rules that could match.
-    fn candidates<'a>(&'a self, text: &str) -> Vec<Candidate<'a>> {
-        let mut wanted = vec![false; RULES.len()];
-        let mut missing = RULES.len();
-        for word in self.keywords.find_overlapping_iter(text) {
-            let Some(at) = self.owners.get(word.pattern().as_usize()) else { continue };
-            if let Some(seen) = wanted.get_mut(*at)
-                && !std::mem::replace(seen, true)
-            {
-                missing -= 1;
-                if missing == 0 {
-                    break;
-                }
-            }
-        }
-        let rules = RULES.iter().zip(&self.patterns).enumerate().zip(wanted);
-        let rules = rules.filter(|(_, wanted)| *wanted);
-        let candidate = |((order, (rule, cell)), _): ((usize, (&'static Rule, &'a OnceLock<_>)), bool)| {
-            Some(Candidate { order, rule, regex: compiled(cell, rule)? })
-        };
-        rules.filter_map(candidate).collect()
-    }
-}
-
-fn compiled<'a>(cell: &'a OnceLock<Option<Regex>>, rule: &Rule) -> Option<&'a Regex> {
-    cell.get_or_init(|| RegexBuilder::new(rule.pattern).unicode(false).build().ok()).as_ref()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_rule_compiles_and_has_keywords_in_lower_case() {
-        let scanner = SCANNER.as_ref();
-        assert!(scanner.is_some());
-        for rule in RULES {
-            assert!(compiled(&OnceLock::new(), rule).is_some(), "{}", rule.pattern);
-            assert!(!rule.keywords.is_empty());
-            for word in rule.keywords {
-                assert_eq!(*word, word.to_ascii_lowercase(), "{}", rule.kind);
-            }
-            assert!(rule.kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", rule.kind);
-        }
-    }
+/// Writes the mark of a kind.
+fn mark(kind: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(MARK.as_bytes());
+    out.extend_from_slice(kind.as_bytes());
+    out.push(b']');
 }

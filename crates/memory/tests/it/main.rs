@@ -17,6 +17,8 @@ mod offline;
 mod projects;
 mod prompts;
 mod redaction;
+mod redaction_corpus;
+mod redaction_stream;
 mod skills;
 mod templates;
 mod topics;
