@@ -14,6 +14,7 @@ mod list;
 mod measure;
 mod pipeline;
 mod prepare;
+mod redact;
 mod resume;
 mod search;
 mod simulated;
@@ -62,6 +63,8 @@ enum Question {
     Faults,
     /// Does a session of ten thousand requests stay within its window and its memory?
     Endurance,
+    /// Does redaction find what it should, leave the rest alone, and cost little?
+    Redact,
     /// Does our agent cost several times less than Codex's, everything but the model?
     Agent,
 }
@@ -95,6 +98,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Search => search::run(&setup)?,
             Question::Faults => faults::run(&setup)?,
             Question::Endurance => endurance::run(&setup)?,
+            Question::Redact => redact::run(&setup)?,
             Question::Agent => agent::run(&setup)?,
         };
         println!();

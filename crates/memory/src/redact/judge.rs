@@ -244,6 +244,7 @@ fn is_stand_in(value: &str) -> bool {
     let names_itself = lower.contains("pass") && is_name(value);
     let is_port = value.len() <= 5 && value.bytes().all(|byte| byte.is_ascii_digit());
     is_variable
+        || value.trim().is_empty()
         || names_itself
         || is_port
         || STAND_INS.contains(&lower.as_str())
@@ -278,12 +279,14 @@ fn looks_mixed(value: &str) -> bool {
     has_letter && (has_digit || has_sign) && !is_path
 }
 
-/// Letters and digits, or letters as nobody writes them, and at least so many in a row.
+/// At least so many letters and digits in a row, or letters as nobody writes them.
 fn has_run(value: &str, least: usize) -> bool {
-    let longest = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max().unwrap_or(0);
-    longest >= least
-        && value.contains(|c: char| c.is_ascii_alphabetic())
-        && (value.contains(|c: char| c.is_ascii_digit()) || is_shuffled(value))
+    let is_mixed = |run: &str| {
+        run.contains(|c: char| c.is_ascii_alphabetic()) && run.contains(|c: char| c.is_ascii_digit())
+    };
+    let mut runs =
+        value.split(|c: char| !c.is_ascii_alphanumeric()).filter(|run| run.len() >= least).peekable();
+    runs.peek().is_some() && (is_shuffled(value) || runs.any(is_mixed))
 }
 
 /// Whether small letters, capitals and digits change places as often as by chance. In names they change with each word at most.

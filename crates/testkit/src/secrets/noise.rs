@@ -20,7 +20,7 @@ impl Noise {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -30,7 +30,7 @@ impl Noise {
 
     /// A number below a limit.
     pub fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % (limit.max(1) as u64)).unwrap_or(0)
+        usize::try_from(self.number() % (limit.max(1) as u64)).unwrap_or(0)
     }
 
     /// One of several.

@@ -19,7 +19,7 @@ macro_rules! quoted {
 /// Names of passwords.
 macro_rules! password {
     () => {
-        r"(?:passw(?:or)?d|passphrase|passcode|pwd|(?:^|[^a-z])pass|_pw|userpass|dbpass)(?:[_-]?(?:\d|prod|dev|old|new|test|hash))?"
+        r"(?:passw(?:or)?d|passphrase|passcode|pwd|[_-]pass|_pw|(?:user|db|smtp|root|admin|mysql|redis|ftp|mail|login)pass)(?:[_-]?(?:\d|prod|dev|old|new|test|hash))?"
     };
 }
 
@@ -58,8 +58,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "authorization",
         keywords: &["authorization"],
-        pattern: r#"(?i)authorization\\{0,3}["']?\]?\s{0,3}(?::|=>?|,)\s{0,3}\\{0,3}["'`]?(?:(?:bearer|basic|token|apikey|api-key|digest|negotiate|ntlm|bot|key|splunk)\s+)?((?:[A-Za-z0-9._~+/=-]|key=){8,})"#,
+        pattern: r#"(?i)authorization\\{0,3}["']?\]?\s{0,3}(?::|=>?|,)\s{0,3}\\{0,3}["'`]?(?:bearer|basic|token|apikey|api-key|digest|negotiate|ntlm|bot|key|splunk)\s+((?:key=)?[A-Za-z0-9._~+/=-]{8,})"#,
         test: Test::NoStandIn,
+    },
+    Rule {
+        kind: "authorization",
+        keywords: &["authorization"],
+        pattern: r#"(?i)authorization\\{0,3}["']?\]?\s{0,3}(?::|=>?|,)\s{0,3}\\{0,3}["'`]?([A-Za-z0-9._~+/=-]{16,})"#,
+        test: Test::Mixed(12),
     },
     Rule {
         kind: "authorization",
@@ -179,6 +185,12 @@ pub(super) const RULES: &[Rule] = &[
             password_word!(),
             r#")["'`]?(?:\s{0,8}[:=]\s{0,8}|\s?(?:\xef\xbc\x9a|是|为|為|は)\s?|\s+(?:is|was|ist|est|es)\s+)["'`]?([^\s"'`,;&()<>\\]{6,200})"#
         ),
+        test: Test::Loose,
+    },
+    Rule {
+        kind: "password",
+        keywords: &["pass"],
+        pattern: r#"(?:^|[\s,{"'(])pass\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?([^\s"'`,;&()<>\\]{6,200})"#,
         test: Test::Loose,
     },
     // YAML, and `key: value` on a line of its own.
