@@ -52,14 +52,8 @@ pub(super) fn without_stop(test: Test, value: &str) -> &str {
         Test::Tight | Test::Loose => {
             value.trim_end_matches(['.', ':', ']', '}', '\\', '。', ',', ';', '、', ')'])
         }
-        Test::Form
-        | Test::Run(_)
-        | Test::Mixed(_)
-        | Test::NoStandIn
-        | Test::Quoted
-        | Test::Alone
-        | Test::Basic
-        | Test::Cookies => value,
+        Test::Run(_) | Test::Mixed(_) | Test::NoStandIn => value.trim_end_matches('.'),
+        Test::Form | Test::Quoted | Test::Alone | Test::Basic | Test::Cookies => value,
     }
 }
 
@@ -204,7 +198,6 @@ const STAND_INS: &[&str] = &[
 const STAND_IN_PARTS: &[&str] = &[
     "your",
     "example",
-    "xxxx",
     "****",
     "....",
     "placeholder",
@@ -245,6 +238,8 @@ fn is_stand_in(value: &str) -> bool {
     let is_port = value.len() <= 5 && value.bytes().all(|byte| byte.is_ascii_digit());
     is_variable
         || value.trim().is_empty()
+        || value.contains("xxxx")
+        || value.contains("XXXX")
         || names_itself
         || is_port
         || STAND_INS.contains(&lower.as_str())

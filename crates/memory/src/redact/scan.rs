@@ -72,11 +72,16 @@ pub(super) fn find(text: &[u8]) -> Vec<Find> {
 /// A set of rules.
 type Wanted = u128;
 
+/// In a line of so many bytes, what stands between two line ends of a text in quotes is a line of its own.
+const LONG: usize = 2 << 10;
+
 /// The keywords of all rules in one automaton, and their patterns, compiled when first needed.
 struct Scanner {
     keywords: AhoCorasick,
     /// The rules of each keyword.
     owners: Vec<Wanted>,
+    /// The rules that look at all of a line, however long: keys in a string have line ends inside.
+    whole: Wanted,
     patterns: Vec<(&'static Rule, OnceLock<Option<Regex>>)>,
 }
 
@@ -86,7 +91,11 @@ impl Scanner {
     fn new() -> Option<Self> {
         let mut words: Vec<&str> = Vec::new();
         let mut owners: Vec<Wanted> = Vec::new();
+        let mut whole = 0;
         for (at, rule) in rules::all().enumerate() {
+            if rule.kind == "private-key" {
+                whole |= 1 << at;
+            }
             for word in rule.keywords {
                 let bit = 1 << at;
                 match words.iter().position(|known| known == word) {
@@ -104,24 +113,33 @@ impl Scanner {
             .build(words)
             .ok()?;
         let patterns = rules::all().map(|rule| (rule, OnceLock::new())).collect();
-        Some(Self { keywords, owners, patterns })
+        Some(Self { keywords, owners, whole, patterns })
     }
 
     /// Looks into the lines that have a keyword, with the rules that it belongs to.
     fn find(&self, text: &[u8], finds: &mut Vec<Find>) {
-        let mut line = 0..0;
-        let mut wanted: Wanted = 0;
+        // The line, and the part of it that the last keyword was in, with the rules that are wanted there.
+        let (mut line, mut part) = (0..0, 0..0);
+        let (mut for_line, mut for_part): (Wanted, Wanted) = (0, 0);
         for hit in self.keywords.find_overlapping_iter(text) {
-            if hit.start() >= line.end {
-                self.look(text, line.clone(), wanted, finds);
-                let start = memrchr(b'\n', &text[..hit.start()]).map_or(0, |at| at + 1);
-                let end = memchr(b'\n', &text[hit.end()..]).map_or(text.len(), |at| hit.end() + at);
-                line = start..end;
-                wanted = 0;
+            if hit.start() >= part.end {
+                self.look(text, part.clone(), for_part, finds);
+                for_part = 0;
+                if hit.start() >= line.end {
+                    self.look(text, line.clone(), for_line, finds);
+                    for_line = 0;
+                    let start = memrchr(b'\n', &text[..hit.start()]).map_or(0, |at| at + 1);
+                    let end = memchr(b'\n', &text[hit.end()..]).map_or(text.len(), |at| hit.end() + at);
+                    line = start..end;
+                }
+                part = part_of(text, &line, hit.start()..hit.end());
             }
-            wanted |= self.owners.get(hit.pattern().as_usize()).copied().unwrap_or(0);
+            let owners = self.owners.get(hit.pattern().as_usize()).copied().unwrap_or(0);
+            for_line |= owners & self.whole;
+            for_part |= owners & !self.whole;
         }
-        self.look(text, line, wanted, finds);
+        self.look(text, part, for_part, finds);
+        self.look(text, line, for_line, finds);
     }
 
     fn look(&self, text: &[u8], line: Range<usize>, mut wanted: Wanted, finds: &mut Vec<Find>) {
@@ -139,6 +157,17 @@ impl Scanner {
             find.whole = find.whole.start + start..find.whole.end + start;
         }
     }
+}
+
+/// The part of a line that a keyword stands in.
+fn part_of(text: &[u8], line: &Range<usize>, hit: Range<usize>) -> Range<usize> {
+    if line.len() < LONG {
+        return line.clone();
+    }
+    let start =
+        memmem::rfind(&text[line.start..hit.start], b"\\n").map_or(line.start, |at| line.start + at + 2);
+    let end = memmem::find(&text[hit.end..line.end], b"\\n").map_or(line.end, |at| hit.end + at);
+    start..end
 }
 
 /// A rule that could match, with its place among the rules.

@@ -197,7 +197,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "password",
         keywords: PASSWORD_WORDS,
-        pattern: r"(?i)^\s{0,40}(?:- )?[a-z0-9_.-]{0,40}(?:password|passwd|passphrase|_pass):[ \t]{1,8}([^\s#|>&*!\[\]{}]{4,200})\s*(?:#.*)?$",
+        pattern: r#"(?i)^\s{0,40}(?:- )?[a-z0-9_.-]{0,40}(?:password|passwd|passphrase|_pass):[ \t]{1,8}([^\s#|>&*!\[\]{}"'`][^\s]{3,200})\s*(?:#.*)?$"#,
         test: Test::Alone,
     },
     Rule {

@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
             "glimt-", "glffct-",
         ],
         pattern: r"\bgl(?:pat|ptt|dt|rt|cbt|agent|oas|soat|ft|imt|ffct)-[A-Za-z0-9_.-]{20,}",
-        test: Test::Run(8),
+        test: Test::NoStandIn,
     },
     Rule {
         kind: "aws-key",
@@ -147,7 +147,7 @@ pub(super) const RULES: &[Rule] = &[
         kind: "slack-token",
         keywords: &["xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
         pattern: r"\b(?:xox[a-eoprs](?:\.xox[bp])?-[A-Za-z0-9%-]{10,}|xapp-\d-[A-Za-z0-9-]{10,})",
-        test: Test::Run(8),
+        test: Test::NoStandIn,
     },
     Rule {
         kind: "webhook",
@@ -158,7 +158,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "registry-token",
         keywords: &["npm_", "pypi-agei", "pypi-agen", "cio", "rubygems_", "oy2", "akcp", "clojars_"],
-        pattern: r"\b(?:npm_[A-Za-z0-9]{36}|pypi-AgE[IN][A-Za-z0-9_-]{40,}|cio[A-Za-z0-9]{32}|rubygems_[a-f0-9]{48}|oy2[a-z0-9]{43}|AKCp[0-9A-Za-z]{50,}|CLOJARS_[a-f0-9]{60})\b",
+        pattern: r"\b(?:pypi-AgE[IN][A-Za-z0-9_-]{40,}|(?:npm_[A-Za-z0-9]{36}|cio[A-Za-z0-9]{32}|rubygems_[a-f0-9]{48}|oy2[a-z0-9]{43}|AKCp[0-9A-Za-z]{50,}|CLOJARS_[a-f0-9]{60})\b)",
         test: Test::Run(16),
     },
     Rule {
