@@ -5,8 +5,8 @@
 //! all keys; it is made from the same list ([`reference()`]).
 //!
 //! **A project's file is somebody else's.** It may choose profiles and figures. It may not redirect storage, change endpoints,
-//! keys, commands, headers or proxies, add hooks, permit an agent anything, nor switch network or telemetry on: such keys are
-//! ignored, and a [`Warning`] says why.
+//! keys, commands, headers or proxies, add hooks, permit an agent anything, say what is remembered, nor switch network or telemetry
+//! on: such keys are ignored, and a [`Warning`] says why.
 //!
 //! **Bad input is an error that names its place**, and the nearest known key. Secrets are in no message.
 //!
@@ -25,6 +25,7 @@ mod file;
 mod key;
 mod layers;
 mod mcp;
+mod memory;
 mod model;
 mod origin;
 mod page;
@@ -40,6 +41,7 @@ pub use explain::KeyInfo;
 pub use file::FILE_LIMIT;
 pub use layers::{PROJECT_FILE, Sources};
 pub use mcp::{Deferred, Mcp, McpServer};
+pub use memory::{ExtractBy, ExtractSettings, LifetimeDays, MemorySettings, RecallBy, RecallSettings};
 pub use model::{ModelSettings, ScribeSettings};
 pub use origin::{Origin, Place};
 pub use page::reference;
@@ -71,6 +73,8 @@ pub struct Config {
     pub window: Window,
     /// When notes are written, and how long they get.
     pub notes: NotesLimits,
+    /// What is remembered beyond sessions.
+    pub memory: MemorySettings,
     /// What background work may take.
     pub governor: GovernorLimits,
     /// Our own tools.
@@ -117,6 +121,7 @@ impl Config {
             scribe: model::scribe(&settings)?,
             window: section(&settings, "window")?,
             notes: section(&settings, "notes")?,
+            memory: section(&settings, "memory")?,
             governor: section(&settings, "governor")?,
             tools: section(&settings, "tools")?,
             agent: section(&settings, "agent")?,

@@ -104,6 +104,12 @@ pub enum TopicError {
         /// Why not.
         why: &'static str,
     },
+    /// Somebody changed a file while it was being changed by another.
+    #[error("somebody changed {file} meanwhile; look at it again, and change what is there now")]
+    Changed {
+        /// The file.
+        file: String,
+    },
     /// Somebody else holds the folder's lock.
     #[error("another process has been writing to {} for a while; try again, or end that process", path.display())]
     Busy {

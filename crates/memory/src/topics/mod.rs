@@ -61,6 +61,7 @@ mod rank;
 mod seen;
 mod store;
 mod undo;
+mod whole;
 mod writing;
 mod yaml;
 

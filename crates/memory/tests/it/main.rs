@@ -25,6 +25,7 @@ mod topics;
 mod topics_history;
 mod topics_meta;
 mod topics_trouble;
+mod topics_whole;
 mod triggers;
 mod trouble;
 mod usage;

@@ -1,6 +1,7 @@
 //! What each section holds. A new section is one more [`Part`] in [`keys`].
 
 mod mcp;
+mod memory;
 mod model;
 mod permissions;
 pub(super) mod profile;
@@ -135,6 +136,7 @@ pub(super) fn keys() -> Vec<Key> {
         model::keys(),
         Part { prefix: "window", base: &window, notes: WINDOW, scope: anyone, check: Window::check }.keys(),
         Part { prefix: "notes", base: &notes, notes: NOTES, scope: anyone, check: fits }.keys(),
+        memory::keys(),
         Part { prefix: "governor", base: &governor, notes: GOVERNOR, scope: SPENDING, check: fits }.keys(),
         Part { prefix: "tools", base: &tools, notes: TOOLS, scope: anyone, check: fits }.keys(),
         Part { prefix: "agent", base: &agent, notes: AGENT, scope: SPENDING, check: AgentSettings::check }

@@ -2,6 +2,7 @@
 
 mod layers;
 mod mcp;
+mod memory;
 mod mistakes;
 mod permissions;
 mod project;
