@@ -2,4 +2,4 @@
 
 mod words;
 
-pub(crate) use words::terms;
+pub(crate) use words::{tables_version, terms};

@@ -104,6 +104,12 @@ pub enum TopicError {
         /// Why not.
         why: &'static str,
     },
+    /// Memories that can't be one.
+    #[error("these memories are not merged: {why}")]
+    NotMerged {
+        /// Why not.
+        why: String,
+    },
     /// Somebody changed a file while it was being changed by another.
     #[error("somebody changed {file} meanwhile; look at it again, and change what is there now")]
     Changed {

@@ -5,14 +5,19 @@
 use super::error::TopicError;
 use super::folder::Stamp;
 use super::prints::{Print, Words};
+use crate::recall::tables_version;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The database's file among our files.
 pub(super) const SEEN: &str = "fingerprints.db";
-/// Another version is thrown away.
-const VERSION: i64 = 1;
+/// Another version is thrown away, and so is one made with another notion of words.
+const VERSION: i32 = 1;
+
+fn version() -> i32 {
+    VERSION ^ (tables_version() as i32)
+}
 const TABLES: &str = "
     CREATE TABLE files (
         id INTEGER PRIMARY KEY,
@@ -73,13 +78,13 @@ impl Seen {
         db.execute_batch(
             "PRAGMA trusted_schema = OFF; PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF;",
         )?;
-        let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if version != VERSION {
+        let found: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if found != version() {
             let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
             if tables > 0 {
                 return Err(rusqlite::Error::InvalidQuery);
             }
-            db.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?;
+            db.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {}; COMMIT;", version()))?;
         }
         // Finds out about a broken one before it is relied on.
         db.query_row("SELECT count(*) FROM head", [], |_| Ok(()))?;

@@ -141,7 +141,7 @@ impl TopicStore {
     }
 
     /// What can be read of the files. One that can't must not keep the others from being found.
-    fn load(&self, entries: &[Entry]) -> Vec<Topic> {
+    pub(super) fn load(&self, entries: &[Entry]) -> Vec<Topic> {
         let read = |entry: &Entry| {
             let (text, _) = self.folder.read_head(&entry.file, SEARCHED_BYTES).ok()??;
             Some(topic(entry, &Document::parse(&text)))

@@ -23,6 +23,8 @@ mod skills;
 mod templates;
 mod topics;
 mod topics_history;
+mod topics_life;
+mod topics_merge;
 mod topics_meta;
 mod topics_trouble;
 mod topics_whole;
