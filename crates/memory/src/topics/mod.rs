@@ -45,6 +45,7 @@
 //! ```
 
 mod changes;
+mod clear;
 mod document;
 mod error;
 mod folder;
@@ -68,6 +69,7 @@ mod whole;
 mod writing;
 mod yaml;
 
+pub use clear::Cleared;
 pub use error::TopicError;
 pub use history::{ChangeKind, Recorded};
 pub use index::{INDEX_BYTES, INDEX_LINES, IndexLimits, IndexPart};

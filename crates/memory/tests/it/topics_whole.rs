@@ -76,3 +76,46 @@ fn what_a_repair_would_do_is_told_and_not_done() {
     let done = house.store.repair_index(NOW).unwrap();
     assert_eq!((done.added, done.dropped), (told.added, told.dropped));
 }
+
+#[test]
+fn all_are_forgotten_in_one_change_and_come_back_by_one_undo() {
+    let house = House::new();
+    for topic in (0..3).map(distinct) {
+        saved(house.store.add(topic));
+    }
+    house.put("MEMORY.md", &format!("# Mine\n{}", house.text("MEMORY.md")));
+    let index = house.text("MEMORY.md");
+    let cleared = house.store.forget_all(NOW).unwrap();
+    assert_eq!(cleared.files.len(), 3);
+    assert_eq!(house.text("MEMORY.md"), "# Mine\n");
+    assert!(house.store.all().unwrap().0.is_empty());
+    assert_eq!(house.store.forget_all(NOW).unwrap().files.len(), 0);
+    if crate::topics_history::has_git() {
+        assert_eq!(house.store.undo(None, NOW).unwrap().restored.len(), 3);
+        assert_eq!(house.text("MEMORY.md"), index);
+    }
+}
+
+#[test]
+fn what_is_purged_leaves_no_word_anywhere() {
+    let house = House::new();
+    assert_eq!(house.store.purge_all().unwrap().files.len(), 0);
+    for n in 0..3 {
+        let file = saved(house.store.add(distinct(n))).file;
+        if n == 0 {
+            house.store.forget(&file, NOW).unwrap();
+        }
+    }
+    house.put("MEMORY.md", &format!("# Mine\n{}", house.text("MEMORY.md")));
+    assert_eq!(house.store.purge_all().unwrap().files.len(), 2);
+    assert_eq!(house.text("MEMORY.md"), "# Mine\n");
+    let left: Vec<String> = fs::read_dir(house.path(".throughline"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "lock" && name != "usage.lock" && name != ".gitignore")
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    // It can be used as before.
+    saved(house.store.add(distinct(7)));
+    assert_eq!(house.store.all().unwrap().0.len(), 1);
+}
