@@ -44,6 +44,7 @@
 
 pub mod extract;
 mod memories;
+pub mod memory_tool;
 pub mod notes;
 mod project;
 pub mod recall;

@@ -79,6 +79,11 @@ impl<'a> Document<'a> {
         none("its frontmatter does not end; close it with a line of ---")
     }
 
+    /// Where the lines of the frontmatter are, and where the text behind it begins; `None` if there is none.
+    pub(super) fn places(&self) -> Option<(Range<usize>, usize)> {
+        Some((self.front.clone()?, self.body))
+    }
+
     /// All that stands behind the frontmatter, without the blank lines around it.
     pub(super) fn body(&self) -> &'a str {
         self.source[self.body..].trim_start_matches(['\n', '\r']).trim_end()

@@ -61,6 +61,7 @@ mod names;
 mod opposites;
 mod prints;
 mod rank;
+pub(crate) mod raw;
 mod seen;
 mod sentences;
 mod store;

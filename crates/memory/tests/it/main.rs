@@ -12,6 +12,7 @@ mod files;
 mod fitting;
 mod keeping;
 mod memories;
+mod memory_tool;
 mod models;
 mod offline;
 mod projects;
