@@ -14,6 +14,7 @@ use throughline_core::pipeline::Preparation;
 use throughline_core::profile::Strategy;
 use throughline_core::stages::collapse::Span;
 use throughline_core::{Entry, Message, Role, prompt};
+use throughline_memory::extract::Extracted;
 use throughline_memory::notes::Updated;
 use throughline_model::{CancelToken, Caps, Fork, Model, NoTools, Permit, Prefix, Receipt, Tail};
 use tokio::task::JoinHandle;
@@ -26,6 +27,7 @@ const SPAN: &str = include_str!("../../../../prompts/span.md");
 pub(super) struct Background {
     summary: Option<JoinHandle<WrittenSummary>>,
     pub(super) notes: Option<JoinHandle<Updated>>,
+    pub(super) extraction: Option<JoinHandle<Extracted>>,
     spans: Option<JoinHandle<Vec<WrittenSpan>>>,
     /// A summary that was written and is not used yet.
     written: Option<Notes>,
@@ -57,6 +59,16 @@ struct Asked {
     prefix: Prefix,
     since: Vec<Message>,
     ask: Message,
+}
+
+/// Who goes on from the conversation, and what it may take.
+pub(super) struct Helper {
+    pub(super) model: Arc<dyn Model>,
+    pub(super) prefix: Prefix,
+    pub(super) since: Vec<Message>,
+    pub(super) caps: Caps,
+    pub(super) permit: Option<Permit>,
+    pub(super) cancel: CancelToken,
 }
 
 /// A request in the background, with all that it needs.
@@ -105,7 +117,21 @@ impl Session {
         self.collect().await?;
         self.begin_summary();
         self.begin_spans();
+        self.begin_extraction();
         Ok(())
+    }
+
+    /// A model that goes on from the conversation in the background, if there is one and the governor agrees.
+    pub(super) fn helper(&self, job: &str, output: u64) -> Option<Helper> {
+        let model = self.scribe()?;
+        if !self.shares_prefix(&*model) {
+            return None;
+        }
+        let (prefix, since) = self.parent()?;
+        let permit = self.permit(job, output).ok()?;
+        let caps = permit.as_ref().map_or_else(Caps::default, |permit| permit.caps().clone());
+        let cancel = self.background.cancel.child_token();
+        Some(Helper { model, prefix, since, caps, permit, cancel })
     }
 
     /// Waits for everything in the background.
@@ -114,6 +140,11 @@ impl Session {
             && let Ok(updated) = task.await
         {
             self.take_notes(updated)?;
+        }
+        if let Some(task) = self.background.extraction.take()
+            && let Ok(extracted) = task.await
+        {
+            self.take_extracted(extracted)?;
         }
         if let Some(task) = self.background.summary.take() {
             self.take_summary(task).await?;
@@ -130,6 +161,11 @@ impl Session {
             && let Ok(updated) = task.await
         {
             self.take_notes(updated)?;
+        }
+        if let Some(task) = self.background.extraction.take_if(|task| task.is_finished())
+            && let Ok(extracted) = task.await
+        {
+            self.take_extracted(extracted)?;
         }
         if let Some(task) = self.background.summary.take_if(|task| task.is_finished()) {
             self.take_summary(task).await?;

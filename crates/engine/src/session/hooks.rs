@@ -31,10 +31,12 @@ impl Session {
         let mut message = Message::text(Role::User, text);
         message.flags.typed = true;
         message.blocks.extend(beside);
-        let id = self.record(message)?;
+        let id = self.record(message.clone())?;
         for message in context(&outcome) {
             self.record(message)?;
         }
+        message.id = id.clone();
+        self.grant_wishes(&message)?;
         Ok(id)
     }
 

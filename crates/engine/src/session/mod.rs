@@ -11,6 +11,7 @@ mod error;
 mod frame;
 mod hooks;
 mod interrupted;
+mod memory;
 mod notes;
 mod opening;
 mod people;
@@ -18,6 +19,7 @@ mod people;
 pub use context::{Share, Spent, WindowUse};
 pub use error::SessionError;
 pub use frame::Frame;
+pub use memory::Remembering;
 pub use opening::{Models, Scribe, SessionSettings, Start};
 
 use crate::LedgerJournal;
@@ -57,6 +59,7 @@ pub struct Session {
     wish: Option<Wish>,
     background: Background,
     notes: Option<NotesKeeper>,
+    memory: Option<memory::Memory>,
     /// What was said since the notes' keeper last looked.
     unobserved: Vec<Arc<Message>>,
     /// What comes back behind every compaction.
@@ -192,6 +195,9 @@ impl Session {
         let entry = Entry::new(message, origin);
         if self.notes.is_some() {
             self.unobserved.push(entry.message.clone());
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.hear(&entry.message);
         }
         self.pipeline.push(entry);
         Ok(id)

@@ -11,7 +11,7 @@ use throughline_memory::ProjectSlug;
 use throughline_memory::notes::{
     Author, ByModel, JOB, Keeping, NotesFile, NotesKeeper, Observation, Thread, Update, Updated, update,
 };
-use throughline_model::{CancelToken, Caps, Model, Permit, Prefix, Tail, Usage};
+use throughline_model::{Permit, Tail, Usage};
 use tracing::{Instrument, Span};
 
 /// Tokens that an update of the notes writes, as a rule.
@@ -53,7 +53,7 @@ impl Session {
             return;
         }
         let author = self.notes.as_ref().map_or(Author::Offline, NotesKeeper::author);
-        let by_model = if author == Author::Model { self.notes_model() } else { None };
+        let by_model = if author == Author::Model { self.helper(JOB, USUAL_OUTPUT) } else { None };
         let shown: Vec<Arc<Message>> = self.pipeline.view().messages().collect();
         let Some(keeper) = &mut self.notes else { return };
         let job = match keeper.begin(shown.iter().map(|message| &**message)) {
@@ -66,11 +66,7 @@ impl Session {
         let price = self.pipeline.settings().price.clone();
         let span = span::background(&self.id, Work::Notes);
         let work = async move {
-            let (model, permit) = match by_model {
-                Some((asked, permit)) => (Some(asked), permit),
-                None => (None, None),
-            };
-            let by = model.as_ref().map(|asked| ByModel {
+            let by = by_model.as_ref().map(|asked| ByModel {
                 model: &*asked.model,
                 prefix: &asked.prefix,
                 since: &asked.since,
@@ -82,7 +78,9 @@ impl Session {
             });
             let updated =
                 update(Update { job, model: by, knowledge: &knowledge, counter: &mut counter }).await;
-            if let (Some(permit), Some(receipt)) = (permit, &updated.receipt) {
+            if let (Some(permit), Some(receipt)) =
+                (by_model.and_then(|helper| helper.permit), &updated.receipt)
+            {
                 // What can't be written now the governor keeps, and lets nothing begin before it is.
                 let _ = permit.settle(receipt.clone());
             }
@@ -90,19 +88,6 @@ impl Session {
             updated
         };
         self.background.notes = Some(tokio::spawn(work.instrument(span)));
-    }
-
-    /// The model for an update, if there is one and the governor agrees.
-    fn notes_model(&mut self) -> Option<(Asked, Option<Permit>)> {
-        let model = self.scribe()?;
-        if !self.shares_prefix(&*model) {
-            return None;
-        }
-        let (prefix, since) = self.parent()?;
-        let permit = self.permit(JOB, USUAL_OUTPUT).ok()?;
-        let caps = permit.as_ref().map_or_else(Caps::default, |permit| permit.caps().clone());
-        let cancel = self.background.cancel.child_token();
-        Some((Asked { model, prefix, since, caps, cancel }, permit))
     }
 
     /// Takes in what came of an update.
@@ -169,15 +154,6 @@ fn title_in(notes: &str) -> Option<&str> {
     let mut lines = section.take_while(|line| !line.starts_with("# ")).map(str::trim);
     let is_guide = |line: &str| line.starts_with('_') && line.ends_with('_');
     lines.find(|line| !line.is_empty() && !is_guide(line))
-}
-
-/// What a model needs for an update.
-struct Asked {
-    model: Arc<dyn Model>,
-    prefix: Prefix,
-    since: Vec<Message>,
-    caps: Caps,
-    cancel: CancelToken,
 }
 
 #[cfg(test)]

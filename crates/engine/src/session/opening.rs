@@ -1,6 +1,7 @@
 //! How sessions begin, and go on.
 
 use super::ahead::Background;
+use super::memory::{Memory, Remembering};
 use super::{Frame, Session, SessionError, Spent};
 use crate::LedgerJournal;
 use crate::config::Config;
@@ -59,6 +60,8 @@ pub struct SessionSettings {
     pub notes: Option<NotesLimits>,
     /// The notes' template and prompt.
     pub wording: Wording,
+    /// How it remembers beyond itself; `None`: not at all.
+    pub memory: Option<Remembering>,
     /// Who decides about work in the background; `None`: it may always begin.
     pub governor: Option<Governor>,
     /// The circumstances that the governor is told.
@@ -89,6 +92,7 @@ impl Default for SessionSettings {
             wait_seconds: 15,
             notes: Some(NotesLimits::default()),
             wording: Wording::default(),
+            memory: None,
             governor: None,
             standing: Standing::default(),
             sync: SyncPolicy::Turn,
@@ -216,6 +220,7 @@ impl Session {
         let id = SessionId::from(id);
         let folder = folder_of(home, &id);
         let pipeline = Pipeline::new(settings.profile.clone(), known);
+        let memory = settings.memory.clone().map(Memory::new);
         let mut session = Self {
             home: home.clone(),
             id,
@@ -229,6 +234,7 @@ impl Session {
             wish: None,
             background: Background::default(),
             notes: None,
+            memory,
             unobserved: Vec::new(),
             reminders: Vec::new(),
             cwd: None,
@@ -248,12 +254,19 @@ impl Session {
         let path = self.journal.path().to_owned();
         let resumed = resume(&self.home, &path)?;
         let mut events = Vec::new();
+        let mut said = Vec::new();
         let mut last_turn = None;
         let mut cwd = cwd.map(str::to_owned);
         let pipeline = &mut self.pipeline;
         session::each_record(&self.home, &path, &mut |_, record| {
             match record {
-                Record::Message(message) => pipeline.remember(&Arc::new(*message)),
+                Record::Message(message) => {
+                    let message = Arc::new(*message);
+                    pipeline.remember(&message);
+                    if message.is_real_user() {
+                        said.push(message);
+                    }
+                }
                 Record::Event(event) => events.push(*event),
                 Record::Meta(meta) => cwd = cwd.take().or(meta.cwd),
                 Record::Turn(turn) => last_turn = Some(*turn),
@@ -265,6 +278,9 @@ impl Session {
         self.pipeline.restore(resumed.view);
         events.iter().for_each(|event| self.pipeline.recall_event(event));
         events.iter().for_each(|event| self.spent.recall(event));
+        if let Some(memory) = &mut self.memory {
+            memory.restore(said, &events);
+        }
         self.kept.extend(events.iter().map(|event| (event.name.clone(), event.data.clone())));
         // What was learnt about the model's window, if it is still the same model.
         if let Some(turn) = last_turn.filter(|turn| turn.model.as_ref() == Some(&self.frame.model)) {

@@ -46,6 +46,8 @@ pub(crate) enum Work {
     Summary,
     /// Summaries of spans that will be folded.
     Spans,
+    /// What of a turn is worth keeping.
+    Extraction,
 }
 
 impl Work {
@@ -54,6 +56,7 @@ impl Work {
             Self::Notes => "notes update",
             Self::Summary => "summary ahead",
             Self::Spans => "span summaries",
+            Self::Extraction => "memory extraction",
         }
     }
 }

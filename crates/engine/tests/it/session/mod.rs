@@ -7,6 +7,7 @@ mod faults;
 mod hooks;
 mod killed;
 mod life;
+mod memory;
 mod notes;
 mod people;
 
