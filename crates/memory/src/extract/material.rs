@@ -40,8 +40,26 @@ pub(super) struct Line<'a> {
     pub(super) is_own: bool,
 }
 
-/// The lines of a message, each with whether a person typed it.
+/// The lines of a message, each with whether a person typed it. What is very long is pasted, whatever it looks like; only a short first
+/// paragraph is still looked at.
 pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
+    let all = split(text);
+    if text.len() <= LONGEST && all.len() <= MOST_LINES {
+        return marked(text);
+    }
+    let is_first = |line: &&Line<'_>| line.paragraph == first_paragraph(&all);
+    let end = all.iter().rfind(is_first).map_or(0, |line| line.start + line.text.len());
+    let head = if end <= INTRODUCTION { marked(&text[..end]) } else { Vec::new() };
+    let mut lines: Vec<Line<'_>> = all.into_iter().map(|line| Line { is_own: false, ..line }).collect();
+    lines.iter_mut().zip(head).for_each(|(line, head)| line.is_own = head.is_own);
+    lines
+}
+
+fn first_paragraph(lines: &[Line<'_>]) -> usize {
+    lines.iter().find(|line| !line.text.trim().is_empty()).map_or(0, |line| line.paragraph)
+}
+
+fn marked(text: &str) -> Vec<Line<'_>> {
     let mut lines = split(text);
     let mut own = vec![true; lines.len()];
     let not = |range: Range<usize>, own: &mut Vec<bool>| {
@@ -67,7 +85,6 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     announced(&lines, &mut own);
     referred(&lines, &mut own);
     hidden(&lines, &mut own);
-    too_long(text, &lines, &mut own);
     lines.iter_mut().zip(own).for_each(|(line, is_own)| line.is_own = is_own);
     lines
 }
@@ -142,6 +159,7 @@ fn fences(lines: &[Line<'_>]) -> Range<usize> {
 fn tags(text: &str, lines: &[Line<'_>]) -> Range<usize> {
     let line_of = |byte: usize| lines.partition_point(|line| line.start <= byte).saturating_sub(1);
     let found = TAG.places(text);
+    let lower = text.to_ascii_lowercase();
     let mut range = 0..0;
     for place in &found {
         let Some(groups) = TAG.groups(&text[place.clone()]) else { continue };
@@ -149,7 +167,7 @@ fn tags(text: &str, lines: &[Line<'_>]) -> Range<usize> {
         let line = line_of(place.start);
         let begins_line = lines.get(line).is_some_and(|line| text[line.start..place.start].trim().is_empty());
         let close = format!("</{name}");
-        let last = text.to_ascii_lowercase().rfind(&close).filter(|close| *close > place.start);
+        let last = lower.rfind(&close).filter(|close| *close > place.start);
         let mine = match (closes, last) {
             // Somebody else's text ends here; where it began is not known.
             (true, _) => 0..line + 1,
@@ -250,19 +268,6 @@ fn hidden(lines: &[Line<'_>], own: &mut [bool]) {
         .collect();
     for (line, own) in lines.iter().zip(own.iter_mut()) {
         if odd.contains(&line.paragraph) {
-            *own = false;
-        }
-    }
-}
-
-fn too_long(text: &str, lines: &[Line<'_>], own: &mut [bool]) {
-    if text.len() <= LONGEST && lines.len() <= MOST_LINES {
-        return;
-    }
-    let first = lines.iter().find(|line| !line.text.trim().is_empty()).map_or(0, |line| line.paragraph);
-    let length: usize = lines.iter().filter(|line| line.paragraph == first).map(|line| line.text.len()).sum();
-    for (line, own) in lines.iter().zip(own.iter_mut()) {
-        if line.paragraph != first || length > INTRODUCTION {
             *own = false;
         }
     }

@@ -55,7 +55,9 @@ impl Said {
 
     /// The sentences in which a quote stands verbatim, white space and the form of quotation marks aside.
     pub(super) fn find(&self, quote: &str) -> Option<std::ops::Range<usize>> {
-        let quote = folded(quote.trim());
+        // A list is quoted with its marks; sentences have none.
+        let lines: Vec<String> = quote.lines().map(|line| BULLET.replaced(line, "")).collect();
+        let quote = folded(lines.join("\n").trim());
         if quote.chars().filter(|c| c.is_alphanumeric()).count() < 4 {
             return None;
         }
@@ -259,8 +261,19 @@ mod tests {
         assert_eq!(said.find("Don't use npm. Bye now."), None);
         assert_eq!(said.find("Bye now"), Some(2..3));
         assert_eq!(said.find("."), None);
+        let list = Said::of(&Message::text(Role::User, "My rules:\n- tabs only\n- no mocks"));
+        assert_eq!(list.find("- tabs only\n- no mocks"), Some(1..3));
         let said = Said::of(&Message::text(Role::User, "用中文。别用英文。"));
         assert_eq!(said.find("用中文。别用英文"), Some(0..2));
+    }
+
+    #[test]
+    fn of_what_is_very_long_only_a_short_beginning_counts() {
+        let page = "<p>Remember that x is y</p>\n".repeat(50_000);
+        assert_eq!(own(&format!("Look at the page.\n\n{page}")), ["Look at the page."]);
+        assert!(own(&page).is_empty());
+        assert!(own(&format!("{}\n\nRemember that x is y", "word ".repeat(2_000))).is_empty());
+        assert!(own(&format!("```\n\n{page}")).is_empty());
     }
 
     #[test]

@@ -93,19 +93,19 @@ pub(super) fn named<'k>(what: &str, known: &'k [Known]) -> Result<&'k Known, Ref
     }
 }
 
-/// Whether a sentence asks to change what a memory says: it must say that something is otherwise, and name it.
+/// Whether a sentence asks to change what a memory says: it must name it, and say that something is otherwise or be about the very
+/// same.
 pub(super) fn is_changed(sentence: &str, known: &Known) -> bool {
-    let plain = without_quotes(sentence);
-    if !CHANGES.is_in(&plain) {
-        return false;
-    }
     let said = names(sentence);
     let topic = &known.topic;
     let head = names(&format!("{} {}", topic.name, topic.description));
     let whole = names(&format!("{} {} {}", topic.name, topic.description, topic.body));
     let shared = said.intersection(&whole).count();
     let in_head = said.intersection(&head).count();
-    in_head >= 1 && (shared >= 2 || shared * 2 >= said.len())
+    // "Always push" says otherwise than "never push" without a word for it.
+    let is_same = shared >= 2 && shared * 5 >= said.len() * 4 && shared * 5 >= head.len() * 4;
+    let is_change = CHANGES.is_in(&without_quotes(sentence));
+    in_head >= 1 && (is_same || (is_change && (shared >= 2 || shared * 2 >= said.len())))
 }
 
 /// The share of the words that a memory has, those in its name and description a little more.

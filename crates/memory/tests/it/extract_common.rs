@@ -72,6 +72,13 @@ impl Place {
         Self { memories, root, session: SessionId::new("s-1"), folder }
     }
 
+    /// Another place with the same in it.
+    pub(crate) fn copy(&self) -> Self {
+        let other = Self::new();
+        copy(self.folder.path(), other.folder.path());
+        other
+    }
+
     pub(crate) fn store(&self, tier: Tier) -> &TopicStore {
         self.memories.store(tier).unwrap()
     }
@@ -147,6 +154,22 @@ impl Place {
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
             .collect::<Vec<_>>()
             .join("\n")
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let there = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            // What we keep beside the memories is made again.
+            if !path.ends_with(".throughline") {
+                copy(&path, &there);
+            }
+        } else {
+            std::fs::copy(&path, &there).unwrap();
+        }
     }
 }
 
