@@ -2,14 +2,16 @@
 
 use super::{Session, SessionError, reminder};
 use crate::telemetry::span::{self, Work};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::path::PathBuf;
 use std::sync::Arc;
-use throughline_core::{Event, Message, MessageId};
+use throughline_core::{Event, Message, MessageId, SessionId};
 use throughline_memory::Memories;
 use throughline_memory::extract::{
     Applied, Did, EXTRACT_JOB, ExtractByModel, ExtractJob, ExtractLimits, ExtractRecord, ExtractTrigger,
-    Extracted, Granted, Skip, TurnEnd, Wish, Wished, extract, grant_now, wrote_memory,
+    Extracted, Granted, Proposal, Refusal, Refused, Skip, TurnEnd, Wish, Wished, extract, grant_now,
+    wrote_memory,
 };
 use throughline_memory::notes::{LastTurn, Thread};
 use throughline_model::Tail;
@@ -17,10 +19,8 @@ use tracing::Instrument;
 
 /// Tokens that an extraction writes, as a rule.
 const USUAL_OUTPUT: u64 = 800;
-/// What the user said that is held for the next extraction, at most: after a crash a session may have much of it.
+/// What the user said that is held on to: what is proposed for memory is held against it.
 const MOST_SAID: usize = 200;
-/// What the user said before the cursor that is held on to.
-const LOOK_BACK: usize = 2;
 /// The event that names a message whose wishes were granted at once.
 const GRANTED: &str = "memory.granted";
 
@@ -45,7 +45,7 @@ pub(super) struct Memory {
     trigger: ExtractTrigger,
     /// The last message that was looked at.
     cursor: Option<MessageId>,
-    /// What the user said since, and a little before.
+    /// What the user said, the newest last.
     said: Vec<Arc<Message>>,
     /// Messages whose wishes were granted at once.
     granted: Vec<MessageId>,
@@ -94,15 +94,24 @@ impl Memory {
         said.iter().for_each(|message| self.hear(message));
         // Calls of earlier turns say nothing about the next one.
         self.wrote = false;
-        self.drop_old();
     }
 
-    /// Lets go of what was looked at, but for a little: a confirmation speaks of what came before it.
-    fn drop_old(&mut self) {
-        let Some(cursor) = &self.cursor else { return };
-        let seen = self.said.iter().rposition(|message| message.id == *cursor).map_or(0, |at| at + 1);
-        self.said.drain(..seen.saturating_sub(LOOK_BACK));
-        self.granted.retain(|id| self.said.iter().any(|message| message.id == *id));
+    /// An extraction of what the user said since the cursor.
+    fn job(&self, session: &SessionId, now: Timestamp) -> ExtractJob {
+        let settings = &self.settings;
+        ExtractJob {
+            memories: settings.memories.clone(),
+            session: session.clone(),
+            messages: self.said.iter().map(|message| (**message).clone()).collect(),
+            cursor: self.cursor.clone(),
+            granted: self.granted.clone(),
+            instructions: self.instructions.clone(),
+            recalled: Vec::new(),
+            root: settings.root.clone(),
+            now,
+            zone: settings.zone.clone(),
+            limits: settings.extract.clone().unwrap_or_default(),
+        }
     }
 
     /// The extraction that is due when a turn is over, if one is.
@@ -114,7 +123,6 @@ impl Memory {
             Err(Skip::WroteItself) => {
                 // What was said counts as looked at: the model looked.
                 self.cursor = self.said.last().map(|message| message.id.clone()).or(self.cursor.take());
-                self.drop_old();
                 None
             }
             Err(Skip::NotMain | Skip::NotComplete | Skip::NotYet) => None,
@@ -123,6 +131,17 @@ impl Memory {
 }
 
 impl Session {
+    /// A change of memory that the model proposes by itself. It is made only as far as the user's own words bear it out.
+    pub fn propose_memory(&mut self, proposal: &Proposal) -> Result<Applied, Refused> {
+        let now = self.now();
+        let Some(memory) = &self.memory else {
+            let why = Refusal::Folder("this session keeps no memories".to_owned());
+            return Err(Refused { what: String::new(), why });
+        };
+        // All that the user said counts here, not only what is new.
+        ExtractJob { cursor: None, granted: Vec::new(), ..memory.job(&self.id, now) }.propose(proposal)
+    }
+
     /// What was remembered and forgotten, in words for people, since this was last asked.
     pub fn memory_news(&mut self) -> Vec<String> {
         self.memory.as_mut().map(|memory| std::mem::take(&mut memory.news)).unwrap_or_default()
@@ -176,20 +195,7 @@ impl Session {
         let by_model = self.memory.as_ref().is_some_and(|memory| memory.settings.by_model);
         let helper = if by_model { self.helper(EXTRACT_JOB, USUAL_OUTPUT) } else { None };
         let Some(memory) = &self.memory else { return };
-        let settings = &memory.settings;
-        let job = ExtractJob {
-            memories: settings.memories.clone(),
-            session: self.id.clone(),
-            messages: memory.said.iter().map(|message| (**message).clone()).collect(),
-            cursor: memory.cursor.clone(),
-            granted: memory.granted.clone(),
-            instructions: memory.instructions.clone(),
-            recalled: Vec::new(),
-            root: settings.root.clone(),
-            now: self.now(),
-            zone: settings.zone.clone(),
-            limits,
-        };
+        let job = ExtractJob { limits, ..memory.job(&self.id, self.now()) };
         let price = self.pipeline.settings().price.clone();
         let span = span::background(&self.id, Work::Extraction);
         let work = async move {
@@ -226,7 +232,6 @@ impl Session {
         if let Some(memory) = &mut self.memory {
             memory.news.extend(extracted.applied.iter().filter(|one| one.did.is_change()).map(done));
             memory.cursor = extracted.cursor;
-            memory.drop_old();
         }
         self.append_event(event)
     }

@@ -180,6 +180,12 @@ struct Heard {
 }
 
 impl ExtractJob {
+    /// Judges one change that the agent proposes in the middle of a turn, against all that the user said, and makes it if it passes.
+    pub fn propose(&self, proposal: &Proposal) -> Result<Applied, Refused> {
+        let heard = self.heard();
+        Gate::new(self.setting(), &heard.said, heard.old).pass(proposal)
+    }
+
     fn heard(&self) -> Heard {
         let at = self
             .cursor
