@@ -145,7 +145,7 @@ impl Folder {
             }
             entries.push(Entry { file: file.to_owned(), modified: modified(&meta), stamp: Stamp::of(&meta) });
         }
-        entries.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.file.cmp(&b.file)));
+        newest_first(&mut entries);
         Ok(entries)
     }
 
@@ -258,6 +258,11 @@ fn make_folder(path: &Path) -> Result<(), TopicError> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path).map_err(TopicError::io("make", path))
+}
+
+/// In the order in which memories are listed.
+pub(super) fn newest_first(entries: &mut [Entry]) {
+    entries.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.file.cmp(&b.file)));
 }
 
 /// When a file was last changed; the epoch where the system does not say.

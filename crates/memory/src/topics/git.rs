@@ -195,7 +195,7 @@ impl Repository {
             .env("LC_ALL", "C")
             .current_dir(&self.path)
             // A pack for each change would pile up; so would what nobody asked for.
-            .args(["-c", "fastimport.unpackLimit=5000", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null"])
+            .args(["-c", "fastimport.unpackLimit=100", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null"])
             .args(args);
         command
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The database's file among our files.
 pub(super) const SEEN: &str = "fingerprints.db";
 /// Another version is thrown away, and so is one made with another notion of words.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 fn version() -> i32 {
     VERSION ^ (tables_version() as i32)
@@ -32,8 +32,12 @@ const TABLES: &str = "
         file TEXT PRIMARY KEY,
         size INTEGER NOT NULL, modified INTEGER NOT NULL, number INTEGER NOT NULL
     ) WITHOUT ROWID;
-    CREATE TABLE head (id TEXT NOT NULL);
+    CREATE TABLE head (id TEXT NOT NULL, listing BLOB);
+    CREATE TABLE printed (listing BLOB);
 ";
+
+/// A hash of all files of a folder, with their stamps.
+pub(super) type Listing = [u8; 32];
 
 /// The database. What it can't do is an error that the caller answers by doing without.
 pub(super) struct Seen {
@@ -114,11 +118,25 @@ impl Seen {
         rows.collect()
     }
 
-    /// Notes how files were recorded, `None` for those that are gone, in the commit that is now the newest.
+    /// Whether the folder was recorded as it is, in the commit that is the newest.
+    pub(super) fn is_recorded(&self, head: &str, listing: &Listing) -> bool {
+        let query = "SELECT count(*) FROM head WHERE id = ? AND listing = ?";
+        self.db.query_row(query, params![head, listing], |row| row.get(0)) == Ok(1)
+    }
+
+    /// Whether what the folder's files say was noted as they are.
+    pub(super) fn is_noted(&self, listing: &Listing) -> bool {
+        let query = "SELECT count(*) FROM printed WHERE listing = ?";
+        self.db.query_row(query, params![listing], |row| row.get(0)) == Ok(1)
+    }
+
+    /// Notes how files were recorded, `None` for those that are gone, in the commit that is now the newest; and how the whole folder is,
+    /// if all of it is recorded.
     pub(super) fn note_recorded(
         &mut self,
         head: &str,
         files: &BTreeMap<String, Option<Stamp>>,
+        listing: Option<&Listing>,
     ) -> rusqlite::Result<()> {
         let change = self.db.transaction()?;
         for (file, stamp) in files {
@@ -131,13 +149,19 @@ impl Seen {
             };
         }
         change.execute("DELETE FROM head", [])?;
-        change.execute("INSERT INTO head (id) VALUES (?)", [head])?;
+        change.execute("INSERT INTO head (id, listing) VALUES (?, ?)", params![head, listing])?;
         change.commit()
     }
 
-    /// Notes what files say, `None` for those that are gone.
-    pub(super) fn note(&mut self, files: &[(String, Option<(Stamp, Known)>)]) -> rusqlite::Result<()> {
+    /// Notes what files say, `None` for those that are gone; all of the folder is noted then.
+    pub(super) fn note(
+        &mut self,
+        files: &[(String, Option<(Stamp, Known)>)],
+        listing: &Listing,
+    ) -> rusqlite::Result<()> {
         let change = self.db.transaction()?;
+        change.execute("DELETE FROM printed", [])?;
+        change.execute("INSERT INTO printed (listing) VALUES (?)", params![listing])?;
         for (file, seen) in files {
             change.execute("DELETE FROM probes WHERE id IN (SELECT id FROM files WHERE file = ?)", [file])?;
             change.execute("DELETE FROM files WHERE file = ?", [file])?;

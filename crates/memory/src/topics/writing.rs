@@ -2,12 +2,12 @@
 
 use super::document::Document;
 use super::error::TopicError;
-use super::folder::{Entry, Folder, Held, MOST_BYTES, Stamp, modified};
+use super::folder::{Entry, Folder, Held, MOST_BYTES, Stamp, modified, newest_first};
 use super::git::Refusal;
 use super::history::{ChangeKind, History, Message};
 use super::names::{INDEX, is_topic};
 use super::prints::Print;
-use super::seen::{Known, Seen};
+use super::seen::{Known, Listing, Seen};
 use super::store::{SEARCHED_BYTES, TopicStore, topic};
 use super::{Topic, index};
 use jiff::Timestamp;
@@ -29,6 +29,10 @@ pub(super) struct Writing<'a> {
     history: Option<History>,
     /// Why the history does not have everything.
     unrecorded: Option<Refusal>,
+    /// Whether the history has the folder as it was when this began.
+    is_recorded: bool,
+    /// Whether what was seen of the files is how they were when this began.
+    is_noted: bool,
     touched: BTreeSet<String>,
 }
 
@@ -36,8 +40,9 @@ impl<'a> Writing<'a> {
     /// Waits for the folder. What others changed since the last time is recorded first, so that it can be had back whatever happens next.
     pub(super) fn begin(store: &'a TopicStore) -> Result<Self, TopicError> {
         let mut writing = Self::hold(store)?;
-        if let Err(why) = writing.record_found() {
-            writing.unrecorded = Some(why);
+        match writing.record_found() {
+            Ok(()) => writing.is_recorded = true,
+            Err(why) => writing.unrecorded = Some(why),
         }
         Ok(writing)
     }
@@ -53,7 +58,51 @@ impl<'a> Writing<'a> {
         let unrecorded = history.as_ref().and_then(|history| history.settle().err());
         // Without it everything is read: slower, not worse.
         let seen = Seen::open(&folder.ours()).ok();
-        Ok(Self { store, _held: held, entries, index, seen, history, unrecorded, touched: BTreeSet::new() })
+        let mut writing = Self {
+            store,
+            _held: held,
+            entries,
+            index,
+            seen,
+            history,
+            unrecorded,
+            is_recorded: false,
+            is_noted: false,
+            touched: BTreeSet::new(),
+        };
+        let listing = writing.listing();
+        writing.is_noted = writing.seen.as_ref().is_some_and(|seen| seen.is_noted(&listing));
+        Ok(writing)
+    }
+
+    /// The folder as it is known to be now.
+    fn listing(&self) -> Listing {
+        let mut bytes = Vec::with_capacity(64 * (self.entries.len() + 1));
+        let index = stamp(&self.folder().0.join(INDEX));
+        let entries = self.entries.iter().map(|entry| (entry.file.as_str(), entry.stamp));
+        for (file, stamp) in entries.chain([(INDEX, index)]) {
+            bytes.extend_from_slice(file.as_bytes());
+            bytes.push(0);
+            for number in stamp.map_or([0; 3], |stamp| [stamp.size, stamp.modified, stamp.number]) {
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+        *blake3::hash(&bytes).as_bytes()
+    }
+
+    /// Takes in how the files are now that were written.
+    fn look_again(&mut self) {
+        let folder = self.folder().0.clone();
+        self.entries.retain(|entry| !self.touched.contains(&entry.file));
+        for file in self.touched.iter().filter(|file| is_topic(file)) {
+            let Ok(meta) = folder.join(file).symlink_metadata() else { continue };
+            self.entries.push(Entry {
+                file: file.clone(),
+                modified: modified(&meta),
+                stamp: Stamp::of(&meta),
+            });
+        }
+        newest_first(&mut self.entries);
     }
 
     fn folder(&self) -> &'a Folder {
@@ -70,12 +119,17 @@ impl<'a> Writing<'a> {
 
     fn record_found(&mut self) -> Result<(), Refusal> {
         let Some(history) = &self.history else { return Ok(()) };
-        let present = self.present();
         let head = history.head()?;
+        if let (Some(head), Some(seen)) = (&head, &self.seen)
+            && seen.is_recorded(head, &self.listing())
+        {
+            return Ok(());
+        }
         let known = match (&head, &self.seen) {
             (Some(head), Some(seen)) => seen.recorded(head).ok().flatten(),
             (Some(_), None) | (None, _) => None,
         };
+        let present = self.present();
         let mut gone: BTreeSet<String> = BTreeSet::new();
         let mut changed = present.clone();
         if let Some(known) = &known {
@@ -93,7 +147,7 @@ impl<'a> Writing<'a> {
                 notes.insert(file.clone(), changed.remove(&file));
             }
             if changed.is_empty() && gone.is_empty() {
-                self.note_recorded(&head, &notes);
+                self.note_recorded(&head, &notes, true);
             }
         }
         if changed.is_empty() && gone.is_empty() {
@@ -101,14 +155,14 @@ impl<'a> Writing<'a> {
         }
         let files: BTreeSet<String> = changed.into_keys().chain(gone).collect();
         let what = format!("Find {} changed by others", named(&files));
-        self.record(&Message::of(ChangeKind::Found, what), files, notes)
+        self.record(&Message::of(ChangeKind::Found, what), (files, true), notes)
     }
 
     /// Records files as they are now on disk.
     fn record(
         &mut self,
         message: &Message,
-        files: BTreeSet<String>,
+        (files, is_all): (BTreeSet<String>, bool),
         mut notes: BTreeMap<String, Option<Stamp>>,
     ) -> Result<(), Refusal> {
         let Some(history) = &self.history else { return Ok(()) };
@@ -126,13 +180,14 @@ impl<'a> Writing<'a> {
             contents.insert(file, content);
         }
         let head = history.commit(message, &contents)?;
-        self.note_recorded(&head, &notes);
+        self.note_recorded(&head, &notes, is_all);
         Ok(())
     }
 
     /// Remembers what was recorded. Should that fail, the next change compares by content.
-    fn note_recorded(&mut self, head: &str, notes: &BTreeMap<String, Option<Stamp>>) {
-        let noted = self.seen.as_mut().map(|seen| seen.note_recorded(head, notes));
+    fn note_recorded(&mut self, head: &str, notes: &BTreeMap<String, Option<Stamp>>, is_all: bool) {
+        let listing = is_all.then(|| self.listing());
+        let noted = self.seen.as_mut().map(|seen| seen.note_recorded(head, notes, listing.as_ref()));
         if noted.is_some_and(|noted| noted.is_err()) {
             self.seen = None;
         }
@@ -144,7 +199,12 @@ impl<'a> Writing<'a> {
         if files.is_empty() {
             return self.unrecorded;
         }
-        let recorded = self.record(message, files, BTreeMap::new());
+        self.touched = files.clone();
+        self.look_again();
+        if self.is_noted {
+            self.note_touched();
+        }
+        let recorded = self.record(message, (files, self.is_recorded), BTreeMap::new());
         recorded.err().or(self.unrecorded)
     }
 
@@ -195,6 +255,7 @@ impl<'a> Writing<'a> {
         self.seen = None;
         super::seen::remove(&ours)?;
         self.seen = Seen::open(&ours).ok();
+        (self.is_noted, self.is_recorded) = (false, false);
         Ok(())
     }
 
@@ -234,6 +295,9 @@ impl<'a> Writing<'a> {
     /// Out of what we saw, brought up to date; `None` if that can't be had.
     fn candidates(&mut self, print: &Print) -> Option<Vec<(String, Print)>> {
         let seen = self.seen.as_ref()?;
+        if self.is_noted {
+            return seen.candidates(print).ok();
+        }
         let known = seen.stamps().ok()?;
         let changed = self.entries.iter().filter(|entry| match entry.stamp {
             Some(stamp) => known.get(&entry.file) != Some(&stamp),
@@ -241,23 +305,38 @@ impl<'a> Writing<'a> {
         });
         let mut notes = Vec::new();
         for entry in changed {
-            let Some(stamp) = entry.stamp else { continue };
-            let is_over = |topic: &Topic| topic.meta.superseded_by.is_some();
-            let seen = self
-                .load(entry)
-                .map(|topic| (stamp, Known { print: print_of(&topic), is_over: is_over(&topic) }));
-            notes.push((entry.file.clone(), seen));
+            notes.push((entry.file.clone(), self.known(entry)));
         }
         let present: BTreeSet<&str> = self.entries.iter().map(|entry| entry.file.as_str()).collect();
         notes.extend(
             known.keys().filter(|file| !present.contains(file.as_str())).map(|file| (file.clone(), None)),
         );
+        let listing = self.listing();
         let seen = self.seen.as_mut()?;
-        if !notes.is_empty() && seen.note(&notes).is_err() {
+        if seen.note(&notes, &listing).is_err() {
             self.seen = None;
             return None;
         }
+        self.is_noted = true;
         seen.candidates(print).ok()
+    }
+
+    /// Notes what the files say that were written.
+    fn note_touched(&mut self) {
+        let of = |file: &String| {
+            self.entries.iter().find(|entry| entry.file == *file).and_then(|entry| self.known(entry))
+        };
+        let notes: Vec<_> =
+            self.touched.iter().filter(|file| is_topic(file)).map(|file| (file.clone(), of(file))).collect();
+        let listing = self.listing();
+        // Should that fail, they are read another time.
+        let _ = self.seen.as_mut().map(|seen| seen.note(&notes, &listing));
+    }
+
+    /// What a file says, as it is noted; `None` for a link, or what can't be read.
+    fn known(&self, entry: &Entry) -> Option<(Stamp, Known)> {
+        let (stamp, topic) = (entry.stamp?, self.load(entry)?);
+        Some((stamp, Known { print: print_of(&topic), is_over: topic.meta.superseded_by.is_some() }))
     }
 
     fn all_prints(&self) -> Vec<(String, Print)> {
