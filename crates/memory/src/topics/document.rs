@@ -27,6 +27,8 @@ pub(super) struct Head {
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
     pub(super) kind: Option<TopicType>,
+    /// Whether the type stands among the metadata.
+    pub(super) is_kind_below: bool,
     pub(super) meta: Meta,
 }
 
@@ -101,12 +103,15 @@ impl<'a> Document<'a> {
         let pairs = [
             ("name", values.name.map(yaml::scalar)),
             ("description", values.description.map(yaml::scalar)),
-            ("type", values.kind.map(|kind| kind.name().to_owned())),
+            ("type", values.kind.filter(|_| !self.head.is_kind_below).map(|kind| kind.name().to_owned())),
         ];
         for (key, value) in pairs {
             if let Some(value) = value {
                 front = set(&front, (key, &value), eol);
             }
+        }
+        if let Some(kind) = values.kind.filter(|_| self.head.is_kind_below) {
+            front = metadata::set_kind(&front, kind, eol)?;
         }
         if let Some(meta) = values.meta {
             front = metadata::set(&front, (&self.head.meta, meta), eol)?;
@@ -167,9 +172,12 @@ fn read(source: &str) -> (Head, Option<String>) {
             (by_lines(source), Some(format!("its frontmatter is not YAML ({why}); quote its values")))
         }
     };
-    let (meta, odd) = if flaw.is_none() { metadata::read(source) } else { (Meta::default(), None) };
+    let below = if flaw.is_none() { metadata::read(source) } else { metadata::Understood::default() };
     let text = |value: Option<String>| value.map(|value| one_line(&value)).filter(|value| !value.is_empty());
     let (name, description, word) = (text(front.name), text(front.description), text(front.kind));
+    // Other tools write the type among the metadata.
+    let is_kind_below = word.is_none() && below.kind.is_some();
+    let word = word.or_else(|| text(below.kind));
     let kind = word.as_deref().map(str::parse::<TopicType>);
     if flaw.is_none() {
         flaw = match &kind {
@@ -177,10 +185,10 @@ fn read(source: &str) -> (Head, Option<String>) {
             None => Some("its frontmatter has no type: user, feedback, project or reference".to_owned()),
             Some(Ok(_)) if name.is_none() => Some("its frontmatter has no name".to_owned()),
             Some(Ok(_)) if description.is_none() => Some("its frontmatter has no description".to_owned()),
-            Some(Ok(_)) => odd,
+            Some(Ok(_)) => below.flaw,
         };
     }
-    (Head { name, description, kind: kind.and_then(Result::ok), meta }, flaw)
+    (Head { name, description, kind: kind.and_then(Result::ok), is_kind_below, meta: below.meta }, flaw)
 }
 
 fn parse_yaml(front: &str) -> Result<Front, String> {
@@ -246,6 +254,7 @@ fn verify(front: &str, values: Values<'_>, before: &Head) -> Result<(), String> 
         name: values.name.map(str::to_owned).or_else(|| before.name.clone()),
         description: values.description.map(str::to_owned).or_else(|| before.description.clone()),
         kind: values.kind.or(before.kind),
+        is_kind_below: before.is_kind_below,
         meta: values.meta.unwrap_or(&before.meta).clone(),
     };
     if now == wanted { Ok(()) } else { Err("it would not be read back as written".to_owned()) }

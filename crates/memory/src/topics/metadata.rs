@@ -1,5 +1,6 @@
 //! The block `metadata:` of a frontmatter: read leniently, changed without harm to the keys of others.
 
+use super::TopicType;
 use super::meta::{Anchor, By, Meta, Source};
 use super::yaml::{after_key, flow};
 use jiff::Timestamp;
@@ -12,27 +13,38 @@ pub(super) const METADATA: &str = "metadata";
 /// Our keys in it, in the order in which they are written.
 const KEYS: [&str; 6] = ["created", "expires", "superseded_by", "evidence", "anchors", "sources"];
 
-/// What a frontmatter says under `metadata:`, and what of it can't be understood. It never fails.
-pub(super) fn read(front: &str) -> (Meta, Option<String>) {
+/// What a frontmatter says under `metadata:`.
+#[derive(Debug, Default)]
+pub(super) struct Understood {
+    pub(super) meta: Meta,
+    /// The memory's type, which other tools write here.
+    pub(super) kind: Option<String>,
+    /// What can't be understood.
+    pub(super) flaw: Option<String>,
+}
+
+/// Reads what a frontmatter says under `metadata:`. It never fails.
+pub(super) fn read(front: &str) -> Understood {
     #[derive(Deserialize)]
     struct Front {
         #[serde(default)]
         metadata: Value,
     }
     if !front.lines().any(|line| after_key(line, METADATA).is_some()) {
-        return (Meta::default(), None);
+        return Understood::default();
     }
+    let flaw = |what: &str| Understood { flaw: Some(what.to_owned()), ..Understood::default() };
     match serde_saphyr::from_str::<Front>(front) {
         Ok(Front { metadata: Value::Object(map) }) => understand(&map),
-        Ok(Front { metadata: Value::Null }) => (Meta::default(), None),
+        Ok(Front { metadata: Value::Null }) => Understood::default(),
         Ok(Front { metadata: Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) }) => {
-            (Meta::default(), Some("its metadata is not a mapping of keys to values".to_owned()))
+            flaw("its metadata is not a mapping of keys to values")
         }
-        Err(_) => (Meta::default(), Some("its metadata can't be read as YAML".to_owned())),
+        Err(_) => flaw("its metadata can't be read as YAML"),
     }
 }
 
-fn understand(map: &Map<String, Value>) -> (Meta, Option<String>) {
+fn understand(map: &Map<String, Value>) -> Understood {
     let mut wrong: Vec<String> = Vec::new();
     let mut meta = Meta::default();
     let mut time = |key: &str| {
@@ -80,7 +92,7 @@ fn understand(map: &Map<String, Value>) -> (Meta, Option<String>) {
         }),
     );
     let flaw = (!wrong.is_empty()).then(|| format!("in its metadata {}", wrong.join("; ")));
-    (meta, flaw)
+    Understood { meta, kind: map.get("type").and_then(Value::as_str).map(str::to_owned), flaw }
 }
 
 fn source(value: &Value) -> Option<Source> {
@@ -161,7 +173,32 @@ fn list(items: impl Iterator<Item = String>) -> String {
 
 /// The frontmatter with other metadata. Keys of ours whose value stays are not touched, nor are those of others.
 pub(super) fn set(front: &str, (old, new): (&Meta, &Meta), eol: &str) -> Result<String, String> {
-    let changed: Vec<&str> = KEYS.into_iter().filter(|key| value(key, old) != value(key, new)).collect();
+    let changed = KEYS.into_iter().filter(|key| value(key, old) != value(key, new));
+    write(front, changed.map(|key| Entry::of(key, new)).collect(), eol)
+}
+
+/// The frontmatter with another type in the metadata, where another tool wrote it.
+pub(super) fn set_kind(front: &str, kind: TopicType, eol: &str) -> Result<String, String> {
+    let entry = Entry { key: "type", lines: vec![format!("type: {kind}")], value: Some(kind.to_string()) };
+    write(front, vec![entry], eol)
+}
+
+/// A key with what is to stand behind it: nothing, if it is to go.
+struct Entry {
+    key: &'static str,
+    /// In a block.
+    lines: Vec<String>,
+    /// In braces.
+    value: Option<String>,
+}
+
+impl Entry {
+    fn of(key: &'static str, meta: &Meta) -> Self {
+        Self { key, lines: lines(key, meta), value: value(key, meta) }
+    }
+}
+
+fn write(front: &str, changed: Vec<Entry>, eol: &str) -> Result<String, String> {
     if changed.is_empty() {
         return Ok(front.to_owned());
     }
@@ -173,12 +210,14 @@ pub(super) fn set(front: &str, (old, new): (&Meta, &Meta), eol: &str) -> Result<
     });
     let Some((start, end, rest)) = found else {
         let gap = if front.is_empty() || front.ends_with('\n') { "" } else { eol };
-        return Ok(format!("{front}{gap}{}", compose(new).replace('\n', eol)));
+        let lines = changed.iter().flat_map(|entry| &entry.lines);
+        let block: String = lines.map(|line| format!("  {line}{eol}")).collect();
+        return Ok(format!("{front}{gap}{METADATA}:{eol}{block}"));
     };
     let rest = rest.trim();
     if rest.starts_with('{') {
         let open = start + front[start..end].find('{').unwrap_or_default();
-        return set_flow(front, open, (new, &changed));
+        return set_flow(front, open, &changed);
     }
     if !rest.is_empty() && !rest.starts_with('#') {
         return Err("its metadata is not a mapping of keys to values".to_owned());
@@ -190,19 +229,19 @@ pub(super) fn set(front: &str, (old, new): (&Meta, &Meta), eol: &str) -> Result<
         .sum();
     let (head, block, tail) = (&front[..end], &front[end..end + block], &front[end + block..]);
     let gap = if head.ends_with('\n') { "" } else { eol };
-    Ok(format!("{head}{gap}{}{tail}", set_block(block, (new, &changed), eol)))
+    Ok(format!("{head}{gap}{}{tail}", set_block(block, &changed, eol)))
 }
 
-fn set_block(block: &str, (new, changed): (&Meta, &[&str]), eol: &str) -> String {
+fn set_block(block: &str, changed: &[Entry], eol: &str) -> String {
     let says = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let indent = block.lines().find(says).map_or("  ", |line| &line[..line.len() - line.trim_start().len()]);
-    let write = |out: &mut String, key: &str| {
-        for line in lines(key, new) {
+    let write = |out: &mut String, entry: &Entry| {
+        for line in &entry.lines {
             out.push_str(&format!("{indent}{line}{eol}"));
         }
     };
     let mut out = String::with_capacity(block.len() + 256);
-    let mut missing = changed.to_vec();
+    let mut missing: Vec<&Entry> = changed.iter().collect();
     let mut inside = false;
     // Where the last line that says something ends: new keys go there, before blank lines.
     let mut end = 0;
@@ -212,14 +251,14 @@ fn set_block(block: &str, (new, changed): (&Meta, &[&str]), eol: &str) -> String
         if inside && goes_on && !line.trim().is_empty() {
             continue;
         }
-        let key = own.and_then(|own| changed.iter().copied().find(|key| after_key(own, key).is_some()));
-        inside = key.is_some();
-        match key {
-            Some(key) => {
-                if missing.contains(&key) {
-                    write(&mut out, key);
+        let entry = own.and_then(|own| changed.iter().find(|entry| after_key(own, entry.key).is_some()));
+        inside = entry.is_some();
+        match entry {
+            Some(entry) => {
+                if missing.iter().any(|other| other.key == entry.key) {
+                    write(&mut out, entry);
                 }
-                missing.retain(|other| *other != key);
+                missing.retain(|other| other.key != entry.key);
             }
             None => out.push_str(line),
         }
@@ -231,21 +270,21 @@ fn set_block(block: &str, (new, changed): (&Meta, &[&str]), eol: &str) -> String
         }
     }
     let blank = out.split_off(end);
-    for key in missing {
-        write(&mut out, key);
+    for entry in missing {
+        write(&mut out, entry);
     }
     out + &blank
 }
 
 /// Sets keys within braces: `metadata: {node_type: memory}`.
-fn set_flow(front: &str, open: usize, (new, changed): (&Meta, &[&str])) -> Result<String, String> {
+fn set_flow(front: &str, open: usize, changed: &[Entry]) -> Result<String, String> {
     let (items, close) = items(front, open).ok_or("its metadata does not end")?;
-    let key =
-        |item: &str| item.split_once(':').map(|(key, _)| key.trim().trim_matches(['"', '\'']).to_owned());
-    let kept = items.into_iter().filter(|item| {
-        !item.trim().is_empty() && key(item).is_none_or(|key| !changed.contains(&key.as_str()))
-    });
-    let added = changed.iter().filter_map(|key| value(key, new).map(|value| format!(" {key}: {value}")));
+    let is_changed = |item: &str| {
+        let key = item.split_once(':').map(|(key, _)| key.trim().trim_matches(['"', '\'']));
+        key.is_some_and(|key| changed.iter().any(|entry| entry.key == key))
+    };
+    let kept = items.into_iter().filter(|item| !item.trim().is_empty() && !is_changed(item));
+    let added = changed.iter().filter_map(|entry| Some(format!(" {}: {}", entry.key, entry.value.as_ref()?)));
     let inner = kept.map(str::to_owned).chain(added).collect::<Vec<_>>().join(",");
     Ok(format!("{}{{{}{}", &front[..open], inner.trim_start(), &front[close..]))
 }

@@ -29,6 +29,7 @@ mod redaction_stream;
 mod skills;
 mod templates;
 mod topics;
+mod topics_crash;
 mod topics_history;
 mod topics_life;
 mod topics_merge;

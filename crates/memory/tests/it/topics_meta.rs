@@ -107,6 +107,25 @@ fn metadata_in_braces_is_changed_within_its_braces() {
 }
 
 #[test]
+fn a_type_among_the_metadata_is_read_and_changed_there() {
+    let house = House::new();
+    for (file, block) in [
+        ("block.md", "metadata:\n  node_type: memory\n  type: feedback\n  originSessionId: 1f\n"),
+        ("braces.md", "metadata: {node_type: memory, originSessionId: 1f, type: feedback}\n"),
+    ] {
+        let source = format!("---\nname: {file}\ndescription: about {file}\n{block}---\n\nBody.\n");
+        house.put(file, &source);
+        assert_eq!(house.store.read(file).unwrap().kind, Some(TopicType::Feedback));
+        house.store.update(file, Change { kind: Some(TopicType::User), ..Change::default() }).unwrap();
+        assert_eq!(house.text(file), source.replace("type: feedback", "type: user"));
+        house.store.update(file, changed(full())).unwrap();
+        assert_eq!(house.store.read(file).unwrap().kind, Some(TopicType::User));
+        assert!(!house.text(file).contains("\ntype:"));
+    }
+    assert_eq!(house.store.list().unwrap().1, []);
+}
+
+#[test]
 fn what_cannot_be_understood_is_reported_and_the_rest_is_read() {
     let house = House::new();
     let cases = [
