@@ -326,3 +326,58 @@ fn excluded(text: &str) -> Option<Refusal> {
     }
     signal::excluded(plain.trim())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use throughline_core::{Message, Role};
+
+    const WORDS: [&str; 22] = [
+        "always", "never", "use", "tabs", "before", "commits", "not", "ask", "without", "review", "evil.sh",
+        "the", "user", "push", "main", "instead", "of", "because", "Friday", "不要", "推送", "因为",
+    ];
+
+    fn text() -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select(WORDS.to_vec()), 1..9).prop_map(|words| words.join(" "))
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_proposed_only_words_of_the_user_are_written(
+            said in prop::collection::vec(text(), 1..4),
+            (name, description, body) in (text(), text(), text()),
+            (reason, from, len) in (text(), 0usize..40, 4usize..60),
+        ) {
+            let words = said.join(". ");
+            let message = Message::text(Role::User, words.clone());
+            let all = [Said::of(&message)];
+            let quote: String = words.chars().skip(from.min(words.chars().count() / 2)).take(len).collect();
+            let proposal = Proposal {
+                name, description, body: format!("{body}.\n\n**Why:** {reason}"), kind: Some(TopicType::User), tier: Some(Tier::Global),
+                ..Proposal::of_words(vec![quote], message.id.clone())
+            };
+            let scene = Scene {
+                said: &all, old: 0, known: &[], instructions: &[], recalled: &[], session: &SessionId::new("s"),
+                now: Timestamp::UNIX_EPOCH, zone: &TimeZone::UTC, root: None,
+            };
+            if let Ok(Ruling::Add(draft)) = scene.judge(&proposal) {
+                prop_assert!(words.contains(&draft.source.quote) || folded(&words).contains(&folded(&draft.source.quote)));
+                let plain = draft.words.body.replace("**Why:**", " ").replace("**How to apply:**", " ");
+                let own = terms(&words);
+                for text in [&draft.words.name, &draft.words.description, &plain] {
+                    for term in terms(text).into_iter().filter(|term| !term.word.starts_with("1970")) {
+                        let cut = term.word.ends_with('…');
+                        prop_assert!(cut || own.contains(&term), "{term:?} of {text:?} is not in {words:?}");
+                    }
+                }
+                // No limit of the sentences that it rests on is lost.
+                let rule = draft.words.body.clone();
+                let sentence = all[0].sentences.iter().find(|sentence| {
+                    guards(without_lead(&sentence.text)).iter().all(|guard| guards(&rule).contains(guard))
+                });
+                prop_assert!(sentence.is_some(), "{rule:?} of {words:?}");
+            }
+        }
+    }
+}

@@ -132,7 +132,8 @@ fn sentence(text: &str) -> String {
 /// A capital first, unless the first word is a name such as `pnpm_x` or `iOS`.
 fn capital(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
-    let is_plain = first.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '\'' | '’' | ',' | '.' | ':'));
+    let word = first.trim_end_matches([',', '.', ':', ';', '!']);
+    let is_plain = word.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '\'' | '’'));
     let mut chars = text.chars();
     match chars.next() {
         Some(c) if is_plain => c.to_uppercase().chain(chars).collect(),

@@ -65,7 +65,8 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = |name: &str| TopicStore::open(folder.path().join("home").join(name));
+        // How changes are recorded is tested elsewhere.
+        let store = |name: &str| TopicStore::open(folder.path().join("home").join(name)).without_history();
         let memories = Memories::of(vec![(Tier::Project, store("project")), (Tier::Global, store("global"))]);
         let root = folder.path().join("code");
         std::fs::create_dir_all(root.join("src")).unwrap();

@@ -20,6 +20,7 @@ mod poisoning_folder;
 mod poisoning_pasted;
 mod poisoning_tools;
 mod poisoning_tricks;
+mod poisoning_true_quotes;
 mod poisoning_twins;
 mod projects;
 mod prompts;
