@@ -42,6 +42,7 @@
 //! # }
 //! ```
 
+pub mod exchange;
 pub mod extract;
 mod memories;
 pub mod memory_tool;

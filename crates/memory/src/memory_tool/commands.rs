@@ -181,9 +181,9 @@ fn delete(tool: &MemoryFiles, place: &Place, path: &str, now: Timestamp) -> Resu
         }
         Place::Memory(file) => match loose::look(root, &names(place), path)? {
             There::File => {
-                tool.store.forget(file, now).map_err(|error| match error {
-                    TopicError::NoTopic { .. } => format!("Error: The path {path} does not exist"),
-                    other => told(other),
+                tool.store.forget(file, now).map_err(|error| {
+                    let is_gone = matches!(error, TopicError::NoTopic { .. });
+                    if is_gone { format!("Error: The path {path} does not exist") } else { told(error) }
                 })?;
             }
             There::Folder | There::Nothing => {
@@ -305,15 +305,30 @@ fn missing(path: &str) -> String {
     format!("The path {path} does not exist. Please provide a valid path.")
 }
 
+/// What a model is told of an error. Where the folder is on this machine is nothing for a model.
 fn told(error: TopicError) -> String {
     match error {
         TopicError::Busy { .. } => "Error: The memory is in use by another process; try again".to_owned(),
-        // Where the folder is on this machine is nothing for a model.
         TopicError::Outside { .. } => {
             "Error: The memory leads elsewhere; it is neither read nor written".to_owned()
         }
         TopicError::Io { what, source, .. } => format!("Error: Cannot {what} the memory: {source}"),
-        other => format!("Error: {other}"),
+        TopicError::TooLarge { .. } | TopicError::NotText { .. } => {
+            "Error: A file of the memory is too large, or not text; a person must mend it".to_owned()
+        }
+        TopicError::History { .. } | TopicError::Write(_) | TopicError::Usage(_) => {
+            "Error: The memory could not be written".to_owned()
+        }
+        error @ (TopicError::BadName { .. }
+        | TopicError::BadAnchor { .. }
+        | TopicError::NoTopic { .. }
+        | TopicError::Empty { .. }
+        | TopicError::TooLong { .. }
+        | TopicError::Frontmatter { .. }
+        | TopicError::NoChange { .. }
+        | TopicError::NotUndone { .. }
+        | TopicError::NotMerged { .. }
+        | TopicError::Changed { .. }) => format!("Error: {error}"),
     }
 }
 

@@ -2,28 +2,13 @@
 
 use super::MemoryFiles;
 use crate::redact::redact;
-use crate::topics::raw::{front_of, meta_of, one_line, scalar, with_meta};
+use crate::topics::raw::{front_of, meta_of, one_line, parted, scalar, with_meta};
 use crate::topics::{By, Meta, Source, TopicType};
 use jiff::Timestamp;
 use throughline_core::text::head;
 
 /// Characters that describe a memory which came without a description.
 const DESCRIBED: usize = 200;
-
-/// A frontmatter in two: the lines that a model may see and write, and the block of metadata.
-fn parted(front: &str) -> (String, String) {
-    let (mut plain, mut metadata) = (String::new(), String::new());
-    let mut inside = false;
-    for line in front.split_inclusive('\n') {
-        inside = if inside {
-            line.starts_with([' ', '\t']) || line.trim().is_empty()
-        } else {
-            line.strip_prefix("metadata").is_some_and(|rest| rest.trim_start_matches(' ').starts_with(':'))
-        };
-        if inside { &mut metadata } else { &mut plain }.push_str(line);
-    }
-    (plain, metadata)
-}
 
 /// What a model sees of a file.
 pub(super) fn seen(file: &str, text: &str) -> String {

@@ -3,9 +3,10 @@
 use super::document::{Document, Values};
 use super::error::TopicError;
 use super::history::{ChangeKind, Message};
-use super::index::{Placed, repaired, without};
+use super::index::{self, Placed, repaired, without};
 use super::meta::Meta;
 use super::names::{INDEX, is_topic};
+use super::prints::Print;
 use super::store::TopicStore;
 use super::writing::Writing;
 use super::yaml;
@@ -38,6 +39,36 @@ pub(crate) fn with_meta(text: &str, meta: Meta) -> Result<String, String> {
     Document::parse(text).with(Values { meta: Some(&meta), ..Values::default() }, None)
 }
 
+/// A frontmatter in two: the lines that others may see and write, and the block of metadata.
+pub(crate) fn parted(front: &str) -> (String, String) {
+    let (mut plain, mut metadata) = (String::new(), String::new());
+    let mut inside = false;
+    for line in front.split_inclusive('\n') {
+        inside = if inside {
+            line.starts_with([' ', '\t']) || line.trim().is_empty()
+        } else {
+            line.strip_prefix("metadata").is_some_and(|rest| rest.trim_start_matches(' ').starts_with(':'))
+        };
+        if inside { &mut metadata } else { &mut plain }.push_str(line);
+    }
+    (plain, metadata)
+}
+
+/// A file without its block of metadata, and that block.
+pub(crate) fn apart(text: &str) -> (String, String) {
+    let Some((front, _)) = front_of(text) else { return (text.to_owned(), String::new()) };
+    let (plain, metadata) = parted(&text[front.clone()]);
+    (format!("{}{plain}{}", &text[..front.start], &text[front.end..]), metadata)
+}
+
+/// A file with a block of metadata.
+pub(crate) fn together(text: &str, metadata: &str) -> String {
+    match front_of(text) {
+        Some((front, _)) => format!("{}{metadata}{}", &text[..front.end], &text[front.end..]),
+        None => text.to_owned(),
+    }
+}
+
 /// A value of a frontmatter.
 pub(crate) fn scalar(text: &str) -> String {
     yaml::scalar(text)
@@ -46,6 +77,33 @@ pub(crate) fn scalar(text: &str) -> String {
 /// A text in one line.
 pub(crate) fn one_line(text: &str) -> String {
     yaml::one_line(text)
+}
+
+/// What a memory says, to be compared with another.
+pub(crate) struct Likeness(Print);
+
+impl Likeness {
+    pub(crate) fn of(name: &str, description: &str, body: &str) -> Self {
+        Self(Print::of(name, description, body))
+    }
+
+    /// Whether both say much the same, or have the same name.
+    pub(crate) fn is_near(&self, other: &Self) -> bool {
+        self.0.is_near(&other.0)
+    }
+}
+
+/// An index with a line for a file, if it has none.
+pub(crate) fn with_line(index: &str, (file, name, hook): (&str, &str, &str)) -> String {
+    if index::pointers(index).contains(file) {
+        return index.to_owned();
+    }
+    index::with(index, file, &index::line(name, file, hook))
+}
+
+/// An index without the lines of a file.
+pub(crate) fn without_line(index: &str, file: &str) -> String {
+    without(index, file)
 }
 
 /// Holds the folder while files are changed as text.
@@ -60,11 +118,6 @@ impl TopicStore {
         Ok(Files { store: self, writing: Writing::begin(self)? })
     }
 
-    /// The text of a memory or of the index, as it is; `None` if it is not there.
-    pub(crate) fn text(&self, file: &str) -> Result<Option<String>, TopicError> {
-        self.folder.read(file)
-    }
-
     /// Where our own files are.
     pub(crate) fn ours(&self) -> PathBuf {
         self.folder.ours()
@@ -72,11 +125,6 @@ impl TopicStore {
 }
 
 impl Files<'_> {
-    /// A memory's text; `None` if it is not there.
-    pub(crate) fn text(&self, file: &str) -> Result<Option<String>, TopicError> {
-        self.store.folder.read(file)
-    }
-
     /// Writes a memory that was not there, and its line; whether its name was free.
     pub(crate) fn create(&mut self, file: &str, text: &str) -> Result<bool, TopicError> {
         // Names that differ by case alone are one on some systems.

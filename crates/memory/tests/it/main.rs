@@ -4,6 +4,7 @@
 mod common;
 mod documents;
 mod editor;
+mod exchange;
 mod extract_common;
 mod extract_gate;
 mod extract_model;
