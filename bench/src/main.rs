@@ -14,6 +14,7 @@ mod list;
 mod measure;
 mod pipeline;
 mod prepare;
+mod recall;
 mod redact;
 mod resume;
 mod search;
@@ -65,6 +66,8 @@ enum Question {
     Endurance,
     /// Does redaction find what it should, leave the rest alone, and cost little?
     Redact,
+    /// Does what was learnt come back when it helps, and only then?
+    Recall,
     /// Does our agent cost several times less than Codex's, everything but the model?
     Agent,
 }
@@ -99,6 +102,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Faults => faults::run(&setup)?,
             Question::Endurance => endurance::run(&setup)?,
             Question::Redact => redact::run(&setup)?,
+            Question::Recall => recall::run(&setup)?,
             Question::Agent => agent::run(&setup)?,
         };
         println!();

@@ -4,16 +4,10 @@
 //! Chinese: `k8s` is `kubernetes`, 部署 is `deploy`. Chinese is cut along the words that the tables know, and in pairs of characters
 //! where they know none.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use super::tables::TABLES;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::LazyLock;
 use throughline_lexer::{Kind, Lexer, Stemmer, is_stopword};
-
-const ALIASES: &str = include_str!("data/aliases.txt");
-const COMMON: &str = include_str!("data/common.txt");
-const EMPTY: &str = include_str!("data/common_zh.txt");
 
 /// A term of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,89 +101,11 @@ fn read(text: &str, stemmer: &mut Stemmer, found: &mut impl FnMut(Term<'_>)) {
     }
 }
 
-/// Whether a term is so common in requests that it says little in a small folder.
-pub(crate) fn is_common(term: &str) -> bool {
-    TABLES.common.contains(term)
-}
-
-/// Changes with the tables: what was indexed under others is read anew.
-pub(crate) fn tables_version() -> i64 {
-    let mut hasher = blake3::Hasher::new();
-    for table in [ALIASES, EMPTY] {
-        hasher.update(table.as_bytes());
-    }
-    let bytes = hasher.finalize();
-    bytes.as_bytes().iter().take(4).fold(0, |sum, byte| sum << 8 | i64::from(*byte))
-}
-
-static TABLES: LazyLock<Tables> = LazyLock::new(Tables::read);
-
-struct Tables {
-    /// From a stem to the term that stands for it.
-    words: HashMap<String, String>,
-    /// From two stems in a row to the term that stands for them.
-    phrases: HashMap<String, HashMap<String, String>>,
-    /// Finds words of scripts without spaces; `None` only if the table can't be built.
-    unspaced: Option<AhoCorasick>,
-    /// For each of them its term, or that it says nothing.
-    unspaced_terms: Vec<Option<String>>,
-    common: HashSet<String>,
-}
-
-impl Tables {
-    fn read() -> Self {
-        let mut stemmer = Stemmer::default();
-        let mut words = HashMap::new();
-        let mut phrases: HashMap<String, HashMap<String, String>> = HashMap::new();
-        let mut unspaced: Vec<(&str, Option<String>)> = Vec::new();
-        let mut stem = |word: &str| stemmer.stem(&word.to_lowercase()).to_owned();
-        for row in rows(ALIASES) {
-            let Some((first, others)) = row.split_once(':') else { continue };
-            let is_phrase = first.contains('-');
-            let term = if is_phrase { first.to_owned() } else { stem(first) };
-            let itself = is_phrase.then_some(first);
-            for alias in others.split_whitespace().chain(itself) {
-                if !alias.is_ascii() {
-                    unspaced.push((alias, Some(term.clone())));
-                } else if let Some((one, two)) = alias.split_once('-') {
-                    phrases.entry(stem(one)).or_default().insert(stem(two), term.clone());
-                } else {
-                    words.insert(stem(alias), term.clone());
-                }
-            }
-        }
-        unspaced.extend(rows(EMPTY).flat_map(str::split_whitespace).map(|word| (word, None)));
-        let common = rows(COMMON).flat_map(str::split_whitespace).map(&mut stem).collect();
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(unspaced.iter().map(|(word, _)| word))
-            .ok();
-        let unspaced_terms = unspaced.into_iter().map(|(_, term)| term).collect();
-        let mut tables = Self { words, phrases, unspaced: automaton, unspaced_terms, common };
-        let canonical = tables.common.iter().map(|stem| tables.canonical(stem).to_owned()).collect();
-        tables.common = canonical;
-        tables
-    }
-
-    fn canonical<'a>(&'a self, stem: &'a str) -> &'a str {
-        self.words.get(stem).map_or(stem, String::as_str)
-    }
-
-    fn unspaced_words<'a>(&'a self, text: &str) -> Vec<(Range<usize>, Option<&'a str>)> {
-        let Some(automaton) = self.unspaced.as_ref().filter(|_| !text.is_ascii()) else { return Vec::new() };
-        let term = |n: usize| self.unspaced_terms.get(n).and_then(Option::as_deref);
-        automaton.find_iter(text).map(|hit| (hit.range(), term(hit.pattern().as_usize()))).collect()
-    }
-}
-
-fn rows(table: &'static str) -> impl Iterator<Item = &'static str> {
-    table.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::HashSet;
 
     #[test]
     fn words_are_stems_parts_of_names_names_and_pairs_of_characters() {
@@ -219,19 +135,6 @@ mod tests {
         // Known words are cut out whole; what is left comes in pairs; words that say nothing are passed over.
         assert_eq!(terms("我们的数据库迁移脚本"), ["databas", "migrat", "script"]);
         assert_eq!(terms("怎么部署到杭州集群"), ["deploy", "到杭", "杭州", "cluster"]);
-    }
-
-    #[test]
-    fn a_word_of_the_tables_stands_in_one_row() {
-        let mut seen = HashSet::new();
-        for row in rows(ALIASES) {
-            let (first, others) = row.split_once(':').expect("a colon behind the first word");
-            for word in others.split_whitespace().chain([first]) {
-                assert!(seen.insert(word), "{word} stands twice");
-            }
-        }
-        assert!(seen.len() > 1_000);
-        assert!(rows(ALIASES).is_sorted_by_key(|row| row.split(':').next()));
     }
 
     proptest! {

@@ -155,7 +155,7 @@ impl Folder {
     }
 
     /// Makes the folder for our own files. One that leads elsewhere is an error.
-    fn make_ours(&self) -> Result<PathBuf, TopicError> {
+    pub(super) fn make_ours(&self) -> Result<PathBuf, TopicError> {
         let ours = self.ours();
         make_folder(&ours)?;
         self.check_ours()?;

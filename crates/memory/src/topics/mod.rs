@@ -60,8 +60,8 @@ mod metadata;
 mod names;
 mod opposites;
 mod prints;
-mod rank;
 pub(crate) mod raw;
+mod searched;
 mod seen;
 mod sentences;
 mod store;
@@ -77,6 +77,7 @@ pub use index::{INDEX_BYTES, INDEX_LINES, IndexLimits, IndexPart};
 pub use life::{Aged, Lifetimes};
 pub use merge::{Clusters, Contradiction, Proposal};
 pub use meta::{Anchor, By, MOST_SOURCES, Meta, Source};
+pub(crate) use names::is_topic;
 pub use store::{MANIFEST_FILES, TopicStore};
 
 use jiff::Timestamp;

@@ -31,7 +31,7 @@ pub(super) fn stem(kind: TopicType, name: &str) -> String {
 }
 
 /// Whether a file of the folder is a memory by its name.
-pub(super) fn is_topic(file: &str) -> bool {
+pub(crate) fn is_topic(file: &str) -> bool {
     let harmless = !file.starts_with('.') && !file.contains(['/', '\\', '\0']) && file.len() <= 255;
     let ending = file.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ending == "md");
     harmless && ending && !file.eq_ignore_ascii_case(INDEX)
