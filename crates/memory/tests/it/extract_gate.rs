@@ -106,7 +106,7 @@ async fn m4_wishes_are_granted_at_once_and_the_turn_after_adds_nothing() {
     let applied = granted[0].outcome.clone().unwrap();
     assert_eq!(applied.did, Did::Saved);
     let before = place.files();
-    let extracted = place.offline(&[said.clone()]).await;
+    let extracted = place.offline(std::slice::from_ref(&said)).await;
     assert_eq!(only(&extracted).did, Did::Known);
     assert_eq!(place.files(), before);
     // In another message it is said once more.
