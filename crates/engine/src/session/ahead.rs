@@ -114,6 +114,7 @@ impl Session {
         self.journal.update_card(|_| {})?;
         self.journal.end_turn()?;
         self.pipeline.catch_up();
+        self.note_used();
         self.collect().await?;
         self.begin_summary();
         self.begin_spans();

@@ -37,6 +37,7 @@ impl Session {
         }
         message.id = id.clone();
         self.grant_wishes(&message)?;
+        self.recall_for(text).await?;
         Ok(id)
     }
 

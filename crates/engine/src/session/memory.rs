@@ -1,19 +1,22 @@
 //! Long-term memory of a session (M): what the user says is kept beyond it, and what was kept before comes back.
 
+use super::recalled::{Recalling, Recollection};
 use super::{Session, SessionError, reminder};
 use crate::telemetry::span::{self, Work};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use throughline_core::{Event, Message, MessageId, SessionId};
-use throughline_memory::Memories;
 use throughline_memory::extract::{
     Applied, Did, EXTRACT_JOB, ExtractByModel, ExtractJob, ExtractLimits, ExtractRecord, ExtractTrigger,
     Extracted, Granted, Proposal, Refusal, Refused, Skip, TurnEnd, Wish, Wished, extract, grant_now,
     wrote_memory,
 };
 use throughline_memory::notes::{LastTurn, Thread};
+use throughline_memory::recall::Chosen;
+use throughline_memory::{Memories, MemoryId};
 use throughline_model::Tail;
 use tracing::Instrument;
 
@@ -37,6 +40,8 @@ pub struct Remembering {
     pub extract: Option<ExtractLimits>,
     /// Whether a model may look for what is worth keeping, where one writes.
     pub by_model: bool,
+    /// How memories come back; `None`: they do not.
+    pub recall: Option<Recalling>,
 }
 
 /// What a session knows of its own remembering.
@@ -53,26 +58,50 @@ pub(super) struct Memory {
     wrote: bool,
     /// The texts of the project's instructions.
     instructions: Vec<String>,
+    /// Memories that were made of what was said here: they need not come back.
+    pub(super) made: BTreeSet<MemoryId>,
+    /// What came back.
+    pub(super) recollection: Option<Recollection>,
     /// What people should know, since they were last told.
     news: Vec<String>,
 }
 
 impl Memory {
     pub(super) fn new(settings: Remembering) -> Self {
+        let recall = settings.recall.clone();
         Self {
+            recollection: recall.map(|recall| Recollection::new(settings.memories.clone(), recall)),
             settings,
             trigger: ExtractTrigger::default(),
             cursor: None,
             said: Vec::new(),
             granted: Vec::new(),
+            made: BTreeSet::new(),
             wrote: false,
             instructions: Vec::new(),
             news: Vec::new(),
         }
     }
 
+    pub(super) fn memories(&self) -> &Memories {
+        &self.settings.memories
+    }
+
+    pub(super) fn root(&self) -> Option<&Path> {
+        self.settings.root.as_deref()
+    }
+
+    /// People are told what came back.
+    pub(super) fn tell_recalled(&mut self, chosen: &[Chosen]) {
+        let names: Vec<&str> = chosen.iter().map(|one| one.topic.name.as_str()).collect();
+        self.news.push(format!("recalled: {}", names.join("; ")));
+    }
+
     /// Something was said in the session.
     pub(super) fn hear(&mut self, message: &Arc<Message>) {
+        if let Some(recollection) = &mut self.recollection {
+            recollection.hear(message);
+        }
         if message.is_real_user() {
             self.said.push(message.clone());
             let spare = self.said.len().saturating_sub(MOST_SAID);
@@ -92,6 +121,9 @@ impl Memory {
         self.granted =
             granted.filter_map(|event| event.data["message"].as_str().map(MessageId::from)).collect();
         said.iter().for_each(|message| self.hear(message));
+        if let Some(recollection) = &mut self.recollection {
+            recollection.restore(events);
+        }
         // Calls of earlier turns say nothing about the next one.
         self.wrote = false;
     }
@@ -106,7 +138,7 @@ impl Memory {
             cursor: self.cursor.clone(),
             granted: self.granted.clone(),
             instructions: self.instructions.clone(),
-            recalled: Vec::new(),
+            recalled: self.recollection.as_ref().map(Recollection::texts).unwrap_or_default(),
             root: settings.root.clone(),
             now,
             zone: settings.zone.clone(),
@@ -176,6 +208,7 @@ impl Session {
         let told: Vec<String> = granted.iter().map(in_words).collect();
         memory.news.extend(told.iter().cloned());
         memory.granted.push(message.id.clone());
+        memory.made.extend(granted.iter().filter_map(|one| Some(one.outcome.as_ref().ok()?.id.clone())));
         let data = serde_json::json!({"message": message.id, "did": told});
         self.append_event(Event { at: Some(now), name: GRANTED.to_owned(), data })?;
         let lines = told.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n");
@@ -231,6 +264,7 @@ impl Session {
         let event = extracted.record().to_event(Some(self.now()), extracted.is_complete);
         if let Some(memory) = &mut self.memory {
             memory.news.extend(extracted.applied.iter().filter(|one| one.did.is_change()).map(done));
+            memory.made.extend(extracted.applied.iter().map(|one| one.id.clone()));
             memory.cursor = extracted.cursor;
         }
         self.append_event(event)

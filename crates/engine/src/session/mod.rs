@@ -15,12 +15,14 @@ mod memory;
 mod notes;
 mod opening;
 mod people;
+mod recalled;
 
 pub use context::{Share, Spent, WindowUse};
 pub use error::SessionError;
 pub use frame::Frame;
 pub use memory::Remembering;
 pub use opening::{Models, Scribe, SessionSettings, Start};
+pub use recalled::Recalling;
 
 use crate::LedgerJournal;
 use crate::telemetry::span;

@@ -2,8 +2,9 @@
 
 use super::{Stage, runtime};
 use throughline_core::{Body, CallId, CallKind, Message, Role, ToolCall, ToolInput, ToolResult, Wire};
-use throughline_engine::session::{Remembering, Scribe, Session};
+use throughline_engine::session::{Recalling, Remembering, Scribe, Session};
 use throughline_memory::extract::ExtractLimits;
+use throughline_memory::recall::RecallLimits;
 use throughline_memory::topics::{By, TopicStore};
 use throughline_memory::{Memories, Tier};
 use throughline_model::CancelToken;
@@ -26,6 +27,7 @@ fn remembers(script: impl Script) -> Stage {
         zone: jiff::tz::TimeZone::UTC,
         extract: Some(ExtractLimits::default()),
         by_model: true,
+        recall: Some(Recalling { limits: RecallLimits::default(), by_model: false }),
     });
     stage
 }
@@ -155,4 +157,41 @@ fn a_session_that_ends_while_the_model_is_asked_keeps_what_the_words_say_themsel
         assert_eq!(kept(&stage).len(), 1);
     });
     gate.open();
+}
+
+#[test]
+fn m7_what_helps_joins_the_turn_once_as_data_and_its_use_is_counted() {
+    let stage = remembers(Playbook::new().otherwise("I will run scripts/ship.sh --canary first."));
+    runtime().block_on(async {
+        let memories = stage.settings.memory.as_ref().unwrap().memories.clone();
+        let mut session = offline(&stage);
+        session
+            .say("Remember: every release of the billing service begins with scripts/ship.sh --canary.")
+            .await
+            .unwrap();
+        let body = String::from_utf8_lossy(&session.prepare().await.unwrap().body).into_owned();
+        assert!(!body.contains("not requests"), "what was said here need not come back: {body}");
+        session.close("over").await.unwrap();
+        let id = memories.list().0[0].id.clone();
+
+        let mut session = offline(&stage);
+        turn(&mut session, "What is two and two?").await;
+        assert_eq!(memories.usage(id.tier).unwrap().counts_of(&id.file).unwrap().shown, 0);
+        turn(&mut session, "Please prepare the release of the billing service.").await;
+        let sent = String::from_utf8_lossy(&stage.server.last().unwrap().body).into_owned();
+        assert!(sent.contains("billing service begins with"), "{sent}");
+        let counts = memories.usage(id.tier).unwrap().counts_of(&id.file).unwrap();
+        assert_eq!((counts.shown, counts.used), (1, 1));
+        assert!(session.memory_news().iter().any(|news| news.starts_with("recalled: ")));
+        turn(&mut session, "And the release of the billing service after that?").await;
+        let counts = memories.usage(id.tier).unwrap().counts_of(&id.file).unwrap();
+        assert_eq!(counts.shown, 1, "it is in sight already");
+
+        // Also for who goes on with the session, as long as it is in sight.
+        let path = session.path().to_owned();
+        drop(session);
+        let mut session = stage.resume(&path);
+        session.say("Once more: the release of the billing service?").await.unwrap();
+        assert_eq!(memories.usage(id.tier).unwrap().counts_of(&id.file).unwrap().shown, 1);
+    });
 }
