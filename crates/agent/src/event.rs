@@ -92,6 +92,11 @@ pub enum Event {
         /// What.
         text: String,
     },
+    /// What long-term memory took in, let go or brought back.
+    Memory {
+        /// In words.
+        text: String,
+    },
     /// What the user typed while the agent worked is told the model now.
     Steered {
         /// The words.

@@ -27,6 +27,7 @@ impl Agent {
         briefing.assembled = Assembled::full(&briefing.sources);
         briefing.skills.set(briefing.assembled.skills().clone());
         self.session.set_compact_instructions(briefing.assembled.compact_instructions());
+        self.session.set_instructions(briefing.assembled.instructions());
         let changes = briefing.told.changes(&briefing.assembled, self.kit.wire());
         if changes.is_empty() {
             return Ok(());

@@ -37,6 +37,7 @@ impl Agent {
         for skill in skills {
             self.session.record(skill)?;
         }
+        self.hear_session(desk);
         Ok(())
     }
 
@@ -181,6 +182,9 @@ impl Agent {
         }
         for text in self.session.warnings() {
             desk.listener.hear(Event::Warning { text });
+        }
+        for text in self.session.memory_news() {
+            desk.listener.hear(Event::Memory { text });
         }
         desk.listener.hear(Event::Spent(self.spending()));
     }

@@ -169,6 +169,13 @@ impl Assembled {
         self.compact.as_deref()
     }
 
+    /// What the user's and the project's files say, file by file.
+    pub fn instructions(&self) -> Vec<String> {
+        let is_said =
+            |part: &&Part| matches!(part.kind, PartKind::ProjectInstructions | PartKind::CustomInstructions);
+        self.parts.iter().filter(is_said).map(|part| part.text.clone()).collect()
+    }
+
     /// The skills that were found.
     pub fn skills(&self) -> &Skills {
         &self.skills

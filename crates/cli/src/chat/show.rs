@@ -169,6 +169,9 @@ impl Show {
             }
             Event::Notice { notice: text } => self.write(state, Last::Note, &notice(&text.to_string(), look)),
             Event::Warning { text } => self.write(state, Last::Note, &notice(&text, look)),
+            Event::Memory { text } => {
+                self.write(state, Last::Note, &notice(&format!("memory: {text}"), look))
+            }
             Event::Steered { text } => {
                 self.finish_answer(state);
                 self.write(state, Last::Note, &said(&text, look.width));
@@ -196,6 +199,7 @@ impl Show {
                 self.write(state, Last::Tool, &[whole]);
             }
             Event::Warning { text } => self.write(state, Last::Note, &notice(&text, look)),
+            Event::Memory { .. } => {}
             Event::Sub { event, .. } => self.show_sub(state, *event),
             Event::Answered { usage, .. } => {
                 state.status.sent += usage.prompt();
