@@ -130,7 +130,7 @@ fn cost(setup: &Setup) -> anyhow::Result<usize> {
             Ok(())
         },
     )?;
-    failed += verdict("eight times the text", ratio(long, short), 10.0, "×");
+    failed += verdict("eight times the text", ratio(long, short), 12.0, "×");
 
     let line = serde_json::to_string(small)?;
     let (one_line, lines) = alternate(
@@ -161,7 +161,7 @@ fn cost(setup: &Setup) -> anyhow::Result<usize> {
             Ok(())
         },
     )?;
-    Ok(failed + verdict("in chunks of 4 KB, against one piece", ratio(chunks, whole), 1.5, "×"))
+    Ok(failed + verdict("in chunks of 4 KB, against one piece", ratio(chunks, whole), 2.5, "×"))
 }
 
 fn share(part: usize, all: usize) -> f64 {

@@ -18,6 +18,11 @@ const HEADERS: usize = 4 << 10;
 /// No key is longer. What follows is no key any more.
 const BLOCK: usize = 64 << 10;
 
+/// Whether a text could have a block.
+pub(super) fn may_begin(text: &[u8]) -> bool {
+    memmem::find(text, BEGIN).is_some()
+}
+
 /// Blocks on their way through.
 #[derive(Debug, Default)]
 pub(super) struct Pem {

@@ -121,6 +121,11 @@ proptest! {
         prop_assert_eq!((out, kinds), whole(&text));
     }
 
+}
+
+proptest! {
+    // Each case is a whole corpus.
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn any_corpus_in_any_split_gives_the_same(seed in any::<u64>(), lengths in proptest::collection::vec(1usize..3_000, 1..8)) {
         let mut text = String::new();

@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     // `curl -u name:password` and what takes the same.
     Rule {
         kind: "password",
-        keywords: &["curl", "http", "wget", "-user"],
+        keywords: &["curl", "http ", "https ", "-user"],
         pattern: r#"(?:\bcurl\b[^|;\n]{0,400}?\s(?:-u|--user|-U|--proxy-user)|\bhttps?\b[^|;\n]{0,200}?\s(?:-a|--auth)|\s--(?:proxy-)?user)[\s=]{0,4}["']?[^\s:"']{1,80}:([^\s"'`|;&<>]{3,200})"#,
         test: Test::NoStandIn,
     },

@@ -54,6 +54,46 @@ const PASSWORD_WORDS: &[&str] = &[
 ];
 const SECRET_WORDS: &[&str] = &["key", "secret", "token", "credential", "_auth"];
 
+/// "Session" alone is in every other line of what agents write.
+const SESSION_WORDS: &[&str] = &[
+    "sess=",
+    "sess:",
+    "sessid",
+    "session=",
+    "session:",
+    "session =",
+    "session\"",
+    "session\\",
+    "session'",
+    "sessionid",
+    "session_id",
+    "session-id",
+    "session.id",
+    "sessiontoken",
+    "session_token",
+    "session-token",
+    "session.token",
+    "sessionkey",
+    "session_key",
+    "session-key",
+    "session.key",
+    "sessioncookie",
+    "session_cookie",
+    "session-cookie",
+    "session.cookie",
+    "sid=",
+    "sid:",
+    "sid\"",
+    "sid\\",
+    "sid'",
+    "sid =",
+    "sess_id",
+    "sess-id",
+    "jwt",
+    "csrf",
+    "xsrf",
+];
+
 pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "authorization",
@@ -99,7 +139,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         kind: "cookie",
-        keywords: &["sess", "sid", "jwt", "csrf", "xsrf"],
+        keywords: SESSION_WORDS,
         pattern: r#"(?i)(?:\b|[._-])(?:[a-z]{0,12}sess(?:ion)?(?:[_.-]?(?:id|token|key|cookie))?|sid|connect\.sid|jwt|csrf(?:[_-]?token)?|xsrf(?:[_-]token)?)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?([A-Za-z0-9._~%+/=-]{16,4096})"#,
         test: Test::Mixed(16),
     },
