@@ -2,12 +2,13 @@
 
 use super::document::{Document, Values, compose};
 use super::error::TopicError;
-use super::history::{ChangeKind, Message};
+use super::history::Message;
 use super::index::{Placed, repaired, without};
 use super::intake::{self, Taken, TakenChange};
 use super::meta::Source;
 use super::names::{INDEX, check, stem};
 use super::prints::Print;
+use super::recorded::ChangeKind;
 use super::store::TopicStore;
 use super::writing::{Writing, named};
 use super::{Added, Change, Forgotten, NewTopic, Repair, Saved};

@@ -2,9 +2,10 @@
 
 use super::error::TopicError;
 use super::folder::MOST_BYTES;
-use super::history::{ChangeKind, Message};
+use super::history::Message;
 use super::index::without;
 use super::names::INDEX;
+use super::recorded::ChangeKind;
 use super::store::TopicStore;
 use super::writing::Writing;
 use jiff::Timestamp;

@@ -2,12 +2,13 @@
 
 use super::changes::create;
 use super::error::TopicError;
-use super::history::{ChangeKind, Message};
+use super::history::Message;
 use super::intake::{self, BODY, Taken};
 use super::meta::{MOST_SOURCES, Meta};
 use super::names::check;
 use super::opposites::contradiction;
 use super::prints::Words;
+use super::recorded::ChangeKind;
 use super::sentences::{Unit, key, united, units};
 use super::store::TopicStore;
 use super::writing::Writing;

@@ -61,6 +61,7 @@ mod names;
 mod opposites;
 mod prints;
 pub(crate) mod raw;
+mod recorded;
 mod searched;
 mod seen;
 mod sentences;
@@ -72,12 +73,12 @@ mod yaml;
 
 pub use clear::Cleared;
 pub use error::TopicError;
-pub use history::{ChangeKind, Recorded};
 pub use index::{INDEX_BYTES, INDEX_LINES, IndexLimits, IndexPart};
 pub use life::{Aged, Lifetimes};
 pub use merge::{Clusters, Contradiction, Proposal};
 pub use meta::{Anchor, By, MOST_SOURCES, Meta, Source};
 pub(crate) use names::is_topic;
+pub use recorded::{ChangeKind, Recorded};
 pub use store::{MANIFEST_FILES, TopicStore};
 
 use jiff::Timestamp;

@@ -2,11 +2,12 @@
 
 use super::document::{Document, Values};
 use super::error::TopicError;
-use super::history::{ChangeKind, Message};
+use super::history::Message;
 use super::index::{self, Placed, repaired, without};
 use super::meta::Meta;
 use super::names::{INDEX, is_topic};
 use super::prints::Print;
+use super::recorded::ChangeKind;
 use super::store::TopicStore;
 use super::writing::Writing;
 use super::yaml;

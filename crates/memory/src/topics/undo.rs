@@ -3,9 +3,10 @@
 use super::Undone;
 use super::error::TopicError;
 use super::folder::FORGOTTEN;
-use super::history::{ChangeKind, History, Message, Recorded, Step};
+use super::history::{History, Message};
 use super::index::without;
 use super::names::{INDEX, check, is_topic};
+use super::recorded::{ChangeKind, Recorded, Step};
 use super::seen;
 use super::store::TopicStore;
 use super::writing::Writing;

@@ -3,10 +3,11 @@
 use super::document::Document;
 use super::error::TopicError;
 use super::folder::Entry;
-use super::history::{ChangeKind, Message};
+use super::history::Message;
 use super::index::{Placed, repaired};
 use super::intake::BODY;
 use super::names::{INDEX, check};
+use super::recorded::ChangeKind;
 use super::store::{TopicStore, topic};
 use super::writing::{Writing, modified_at};
 use super::{Problem, Repair, Saved, Topic};
