@@ -13,6 +13,7 @@
 //! ```
 
 mod forms;
+mod named;
 mod noise;
 mod ordinary;
 mod settings;
@@ -74,7 +75,7 @@ pub fn secrets(seed: u64, each: usize) -> Vec<Sample> {
             }
         }
     }
-    for (kind, make, places) in settings::NAMED {
+    for (kind, make, places) in named::NAMED {
         for setting in *places {
             for _ in 0..each {
                 let secret = make(&mut noise);
