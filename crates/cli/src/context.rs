@@ -69,6 +69,14 @@ impl Context {
         Ok(runtime.context("cannot start the runtime")?.block_on(future))
     }
 
+    /// The program that edits text, as a command line: `VISUAL`, else `EDITOR`.
+    pub(crate) fn editor(&self) -> Option<String> {
+        ["VISUAL", "EDITOR"]
+            .into_iter()
+            .filter_map(|name| std::env::var(name).ok())
+            .find(|command| !command.trim().is_empty())
+    }
+
     /// A ledger, by session id, by a unique beginning of it, or by its path.
     pub(crate) fn ledger(&self, session: &str) -> anyhow::Result<PathBuf> {
         let path = Path::new(session);

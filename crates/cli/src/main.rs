@@ -43,6 +43,8 @@ enum Command {
     /// Ledgers: list, show, search, import and more.
     #[command(subcommand)]
     Sessions(commands::sessions::Sessions),
+    /// What is remembered beyond sessions: list, show, search, add, edit, forget and more.
+    Memory(Box<commands::memory::Memory>),
     /// Condense a session, a transcript or a request to a number of tokens.
     Compact(commands::compact::Compact),
     /// Manage one request: a provider's request on standard input, the managed one on standard output.
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Some(Command::Chat(command)) => command.run(&context),
         Some(Command::Exec(command)) => command.run(&context),
         Some(Command::Sessions(command)) => command.run(&context),
+        Some(Command::Memory(command)) => command.run(&context),
         Some(Command::Compact(command)) => command.run(&context),
         Some(Command::Prepare(command)) => command.run(&context),
         Some(Command::Replay(command)) => command.run(&context),

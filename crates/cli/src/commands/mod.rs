@@ -5,6 +5,7 @@ pub(crate) mod compact;
 pub(crate) mod config;
 pub(crate) mod exec;
 mod given;
+pub(crate) mod memory;
 pub(crate) mod prepare;
 pub(crate) mod replay;
 pub(crate) mod sessions;

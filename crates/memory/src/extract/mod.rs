@@ -48,4 +48,4 @@ pub use record::{EXTRACTED, ExtractRecord, NOT_EXTRACTED};
 pub use refusal::Refusal;
 pub use trigger::{ExtractTrigger, Skip, TurnEnd, wrote_memory};
 pub use wish::{Wish, wishes};
-pub use written::{Written, contradictions, written};
+pub use written::{Written, written};

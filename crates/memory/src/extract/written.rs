@@ -5,10 +5,8 @@ use super::refusal::Refusal;
 use super::said::{sentences, without_lead, without_quotes};
 use super::shape::{Words, is_global};
 use super::signal::{excluded, gives_reason, guess, is_question};
-use super::terms::{guards, subjects};
 use crate::topics::TopicType;
 use jiff::civil::Date;
-use std::collections::{BTreeSet, HashMap};
 
 /// A memory made of what a person wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,57 +59,10 @@ pub fn written(text: &str, kind: Option<TopicType>, today: Date) -> Written {
     }
 }
 
-/// The share of subjects at which two rules are about the same.
-const SAME: f64 = 0.75;
-/// Rules with fewer subjects are not compared: they overlap by chance.
-const FEWEST: usize = 2;
-
-/// The pairs of rules that are about the same, of which only one forbids or limits it: "use tabs", "never use tabs". By their place.
-pub fn contradictions(rules: &[&str]) -> Vec<(usize, usize)> {
-    let said: Vec<Rule> = rules.iter().map(|rule| Rule::of(rule)).collect();
-    let mut having: HashMap<&str, usize> = HashMap::new();
-    for subject in said.iter().flat_map(|rule| &rule.subjects) {
-        *having.entry(subject).or_default() += 1;
-    }
-    // Two that share so much share one of their rarest subjects: only such are compared, however many rules there are.
-    let mut by_subject: HashMap<&str, Vec<usize>> = HashMap::new();
-    let mut pairs = BTreeSet::new();
-    for (at, rule) in said.iter().enumerate().filter(|(_, rule)| rule.subjects.len() >= FEWEST) {
-        let mut rarest: Vec<&str> = rule.subjects.iter().map(String::as_str).collect();
-        rarest.sort_by_key(|subject| (having.get(subject).copied().unwrap_or(0), *subject));
-        let needed = (SAME * rarest.len() as f64).ceil() as usize;
-        for subject in rarest.iter().take(rarest.len() + 1 - needed) {
-            let others = by_subject.entry(subject).or_default();
-            pairs.extend(others.iter().map(|other| (*other, at)));
-            others.push(at);
-        }
-    }
-    pairs.into_iter().filter(|(one, other)| said[*one].disagrees(&said[*other])).collect()
-}
-
-struct Rule {
-    subjects: BTreeSet<String>,
-    guards: BTreeSet<String>,
-}
-
-impl Rule {
-    fn of(text: &str) -> Self {
-        Self { subjects: subjects(text), guards: guards(text).into_iter().collect() }
-    }
-
-    fn disagrees(&self, other: &Self) -> bool {
-        let common = self.subjects.intersection(&other.subjects).count();
-        let all = self.subjects.len() + other.subjects.len() - common;
-        common as f64 >= SAME * all as f64 && self.guards != other.guards
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use jiff::civil::date;
-    use proptest::collection::vec;
-    use proptest::prelude::*;
 
     const TODAY: Date = date(2026, 3, 2);
 
@@ -140,34 +91,5 @@ mod tests {
         assert_eq!(made.body, "```\ncode\n```");
         let made = written("", None, TODAY);
         assert_eq!((made.body.as_str(), made.objection), ("", None));
-    }
-
-    #[test]
-    fn rules_disagree_if_one_forbids_what_the_other_says() {
-        let disagree = |one, other| !contradictions(&[one, "Docs are in German", other]).is_empty();
-        assert!(disagree("Push to main on Fridays", "Never push to main on Fridays"));
-        assert!(disagree("推送到主分支", "不要推送到主分支"));
-        assert!(!disagree("Push to main on Fridays", "Always push to main on Fridays"));
-        assert!(!disagree("Never push to main on Fridays", "Never merge docs without a review"));
-        assert!(!disagree("tabs", "no tabs"));
-        assert!(contradictions(&[]).is_empty());
-    }
-
-    proptest! {
-        #[test]
-        fn every_pair_that_disagrees_is_found(rules in vec("(never |only )?(a1|b2|c3)( d4| e5)?( f6| g7)?( h8)?", 0..12)) {
-            let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
-            let said: Vec<Rule> = rules.iter().map(|rule| Rule::of(rule)).collect();
-            let mut all = Vec::new();
-            for one in 0..said.len() {
-                for other in one + 1..said.len() {
-                    let is_known = said[one].subjects.len() >= FEWEST && said[other].subjects.len() >= FEWEST;
-                    if is_known && said[one].disagrees(&said[other]) {
-                        all.push((one, other));
-                    }
-                }
-            }
-            prop_assert_eq!(contradictions(&rules), all);
-        }
     }
 }

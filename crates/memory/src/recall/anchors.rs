@@ -24,7 +24,7 @@ enum Check {
 }
 
 /// For each anchor that no longer holds, what is gone, in words. What could not be found out is passed over.
-pub(super) fn gone(root: &Path, anchors: &[Anchor]) -> Vec<String> {
+pub fn gone(root: &Path, anchors: &[Anchor]) -> Vec<String> {
     let looked_at = anchors.iter().take(MOST_ANCHORS);
     looked_at.filter(|anchor| check(root, anchor) == Check::Gone).map(in_words).collect()
 }

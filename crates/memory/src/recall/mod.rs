@@ -59,6 +59,7 @@ mod used;
 mod weigh;
 mod words;
 
+pub use anchors::gone;
 pub use by_model::ByModel;
 pub(crate) use fit::rank;
 pub use recaller::Recall;

@@ -1,0 +1,52 @@
+//! Questions to whoever sits at the terminal.
+
+use super::here::Here;
+use crate::output::bold;
+use std::io::{BufRead as _, IsTerminal as _};
+
+/// Whether somebody can be asked.
+pub(super) fn can_ask(here: &Here<'_>) -> bool {
+    !here.json() && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// An answer. Whatever is not a clear yes is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Yes.
+    Yes,
+    /// No, and go on.
+    No,
+    /// No, and nothing more.
+    Stop,
+}
+
+/// Asks. The end of input is a no.
+pub(super) fn ask(question: &str) -> anyhow::Result<Answer> {
+    anstream::eprint!("{} ", bold(question));
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line)?;
+    if read == 0 {
+        anstream::eprintln!();
+    }
+    Ok(match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Answer::Yes,
+        "q" | "quit" => Answer::Stop,
+        _ => Answer::No,
+    })
+}
+
+/// Whether to go on with what can't be taken for granted: said beforehand with `--yes`, or asked. Where nobody can be asked, wrong usage.
+pub(super) fn agreed(here: &Here<'_>, question: &str, yes: bool) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !can_ask(here) {
+        wrong_usage(&format!("{question} Nobody can be asked here: give --yes to do it"));
+    }
+    Ok(ask(&format!("{question} [y/N]"))? == Answer::Yes)
+}
+
+/// Ends the program: wrong usage.
+pub(super) fn wrong_usage(message: &str) -> ! {
+    clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, format!("{message}\n")).exit()
+}

@@ -1,0 +1,74 @@
+use super::ask::agreed;
+use super::here::Here;
+use super::print;
+use crate::outln;
+use crate::output;
+use serde_json::json;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  throughline memory reset                     (this project's; asks first)\n  throughline memory reset --tier global --yes\n  throughline memory reset --purge --yes       (for good, with the history)"
+)]
+pub(crate) struct Reset {
+    /// Do it without a question.
+    #[arg(short = 'y', long)]
+    yes: bool,
+    /// For good: also the history and what was forgotten before. Nothing of it can be had back.
+    #[arg(long)]
+    purge: bool,
+}
+
+impl Reset {
+    pub(crate) fn run(self, here: &Here<'_>) -> anyhow::Result<ExitCode> {
+        let tier = here.target();
+        let store = here.store(tier)?;
+        let count = store.all()?.0.len();
+        if count == 0 && !self.purge {
+            if here.json() {
+                output::json(&json!({ "tier": tier, "forgotten": [], "change": null, "unrecorded": null }))?;
+            } else {
+                outln!("There is nothing to forget in {}.", print::line(&store.folder().to_string_lossy()));
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        let whose = print::line(&store.folder().to_string_lossy());
+        let question = if self.purge {
+            format!("Remove all {tier} memories in {whose} for good ({count}, and their history)?")
+        } else {
+            format!("Forget all {} of tier {tier} in {whose}?", print::memories(count))
+        };
+        if !agreed(here, &question, self.yes)? {
+            outln!("Nothing was done.");
+            return Ok(ExitCode::FAILURE);
+        }
+        if self.purge {
+            let cleared = store.purge_all()?;
+            if here.json() {
+                output::json(&json!({ "tier": tier, "purged": cleared.files }))?;
+            } else {
+                outln!("Removed {} for good.", print::memories(cleared.files.len()));
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        let cleared = store.forget_all(here.now)?;
+        let newest = store.history(None, 1).unwrap_or_default();
+        let change = newest.first().map(|change| change.id.clone()).filter(|_| cleared.unrecorded.is_none());
+        if here.json() {
+            output::json(&json!({
+                "tier": tier, "forgotten": cleared.files, "change": change, "unrecorded": cleared.unrecorded,
+            }))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        outln!("Forgot {}.", print::memories(cleared.files.len()));
+        match change {
+            Some(change) => outln!("`{}` brings them back.", here.command(&format!("undo {change}"))),
+            None => {
+                here.tell_unrecorded(cleared.unrecorded.as_deref());
+                let kept = store.folder().join(".throughline/forgotten");
+                outln!("Their files are kept in {}.", print::line(&kept.to_string_lossy()));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
