@@ -68,6 +68,8 @@ enum Question {
     Redact,
     /// Does what was learnt come back when it helps, and only then?
     Recall,
+    /// Does memory of ten thousand things cost little more than of a thousand?
+    MemoryScale,
     /// Does our agent cost several times less than Codex's, everything but the model?
     Agent,
 }
@@ -103,6 +105,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Endurance => endurance::run(&setup)?,
             Question::Redact => redact::run(&setup)?,
             Question::Recall => recall::run(&setup)?,
+            Question::MemoryScale => recall::scale::run(&setup)?,
             Question::Agent => agent::run(&setup)?,
         };
         println!();

@@ -7,6 +7,7 @@
 mod baseline;
 mod comes_back;
 mod locomo;
+pub(crate) mod scale;
 
 use crate::Setup;
 use crate::measure::verdict_at_least;
