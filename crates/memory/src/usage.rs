@@ -323,6 +323,8 @@ impl UsageLog {
                 }
                 Ok(()) | Err(_) => {}
             }
+            // The folder may be part of a repository.
+            write_private(&ours, ".gitignore", b"*\n")?;
         }
         let path = self.path(LOCK);
         is_plain(&path)?;

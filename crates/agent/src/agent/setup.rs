@@ -26,8 +26,7 @@ use throughline_engine::config::{Config, McpServer};
 use throughline_engine::hooks::Start as Source;
 use throughline_engine::session::{Frame, Models, Session, SessionSettings, Start};
 use throughline_ledger::Home;
-use throughline_memory::ProjectSlug;
-use throughline_memory::topics::TopicStore;
+use throughline_memory::{Memories, Project, ProjectSlug};
 use throughline_model::{CancelToken, Environment};
 
 /// Which session an agent works in.
@@ -94,7 +93,7 @@ struct Ground {
     servers: McpServers,
     policy: Arc<Policy>,
     mode: Mode,
-    memory: TopicStore,
+    memories: Memories,
     shell: Shell,
     sources: Sources,
     assembled: Assembled,
@@ -108,13 +107,13 @@ impl Ground {
         let settings = session_settings(setup, &mut warnings)?;
         let servers = start_servers(setup, &workspace).await;
         let mode = setup.mode.unwrap_or(setup.config.permissions.mode);
-        let slug = ProjectSlug::of(workspace.cwd());
         let shell = shell(setup);
         let is_caged = shell.support().can_cage();
         if !is_caged && setup.config.permissions.sandbox {
             warnings.push(format!("commands run without a sandbox: {}", shell.support()));
         }
-        let approvals = Approvals::load(setup.home.root(), &slug);
+        // By the folder itself: memories may be shared with another one of the same remote, approvals never are.
+        let approvals = Approvals::load(setup.home.root(), &ProjectSlug::of(workspace.cwd()));
         warnings.extend(approvals.problems());
         let policy = Policy::new(PolicyInput {
             rules: Rules::of(&setup.config.permissions)
@@ -129,7 +128,7 @@ impl Ground {
         let policy = Arc::new(policy);
         let judge = policy.clone();
         let workspace = workspace.passing_over(move |path| judge.skips(path));
-        let memory = TopicStore::open(TopicStore::folder_of(&setup.home, &slug));
+        let memories = memories(setup, workspace.cwd(), &mut warnings);
         let mut sources = Sources::new(workspace.cwd(), setup.home.root());
         sources.home.clone_from(&setup.user_home);
         sources.window = settings.window;
@@ -138,15 +137,14 @@ impl Ground {
         sources.custom.clone_from(&setup.instructions);
         sources.permissions = Some(describe(mode, &policy));
         sources.mode_text = assembly::mode_text(mode).map(str::to_owned);
-        sources.memory = memory.index_for_session().unwrap_or_else(|error| {
-            warnings.push(error.to_string());
-            None
-        });
+        let index = memories.index_for_session();
+        warnings.extend(index.problems);
+        sources.memory = index.text;
         sources.deferred = servers.deferred_listing();
         sources.mcp = servers.instructions();
         let assembled = Assembled::full(&sources);
         warnings.extend(assembled.warnings.iter().cloned());
-        Ok(Self { workspace, settings, servers, policy, mode, memory, shell, sources, assembled, warnings })
+        Ok(Self { workspace, settings, servers, policy, mode, memories, shell, sources, assembled, warnings })
     }
 
     /// The tools, in a fixed order: the provider's cache begins with them.
@@ -157,10 +155,11 @@ impl Ground {
         tools.extend(bash_tools(shell));
         let mut tools = tools
             .with(tools::TodoWrite::new(of.todos.clone()))
-            .with(tools::ExitPlanMode::new(of.folder.join("plan.md")))
-            .with(tools::MemoryTool::new(self.memory.clone()))
-            .with(SkillTool::new(of.skills.clone()))
-            .with(Task);
+            .with(tools::ExitPlanMode::new(of.folder.join("plan.md")));
+        if !self.memories.is_off() {
+            tools.add(Arc::new(tools::MemoryTool::new(self.memories.clone())));
+        }
+        let mut tools = tools.with(SkillTool::new(of.skills.clone())).with(Task);
         if setup.own_tools.snip && setup.config.profile.snip.is_some() {
             tools.add(Arc::new(Snip));
         }
@@ -317,6 +316,17 @@ fn open_workspace(setup: &Setup<'_>) -> Result<Workspace, AgentError> {
         })?;
     }
     Ok(workspace)
+}
+
+/// What is remembered for the folder. Whose memories they are is told where that is not plain.
+fn memories(setup: &Setup<'_>, cwd: &Path, warnings: &mut Vec<String>) -> Memories {
+    let places = setup.config.memory.places();
+    if places.tiers.is_empty() {
+        return Memories::default();
+    }
+    let project = Project::find(&setup.home, cwd);
+    warnings.extend(project.notices.iter().cloned());
+    Memories::open(&setup.home, &project, &places)
 }
 
 fn session_settings(setup: &Setup<'_>, warnings: &mut Vec<String>) -> Result<SessionSettings, AgentError> {

@@ -8,6 +8,7 @@ mod agent_hooks;
 mod agent_hostile;
 mod agent_interrupt;
 mod agent_limits;
+mod agent_memory;
 mod agent_own_tools;
 mod agent_people;
 mod agent_permissions;

@@ -7,6 +7,7 @@ use throughline_agent::permissions::Mode;
 use throughline_agent::tools::MemoryTool;
 use throughline_agent::{Access, Tool};
 use throughline_memory::topics::TopicStore;
+use throughline_memory::{Memories, Tier};
 use throughline_model::CancelToken;
 
 struct House {
@@ -17,7 +18,10 @@ struct House {
 impl House {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let tool = MemoryTool::new(TopicStore::open(dir.path().join("memory")));
+        let tool = MemoryTool::new(Memories::of(vec![
+            (Tier::Project, TopicStore::open(dir.path().join("memory"))),
+            (Tier::Global, TopicStore::open(dir.path().join("global"))),
+        ]));
         Self { dir, tool }
     }
 
@@ -169,4 +173,33 @@ async fn a_call_that_is_stopped_changes_nothing() {
     let output = run_in(&house.tool, &tests_first(), Mode::Ask, cancel).await;
     assert!(output.is_error);
     assert_eq!(house.index(), "");
+}
+
+#[tokio::test]
+async fn m8_memories_of_other_tiers_are_named_with_their_tier_and_new_ones_are_the_projects() {
+    let house = House::new();
+    let global = house.dir.path().join("global");
+    fs::create_dir(&global).unwrap();
+    let file =
+        "---\nname: Tone\ndescription: Answer briefly\ntype: feedback\n---\n\nNo praise, no summaries.\n";
+    fs::write(global.join("feedback_tone.md"), file).unwrap();
+    house.done(tests_first()).await;
+    let list = house.done(json!({"action": "list"})).await;
+    assert!(
+        list.contains("] feedback_tests-first.md (2") && list.contains("] global/feedback_tone.md (2"),
+        "{list}"
+    );
+    let found = house.done(json!({"action": "search", "query": "praise"})).await;
+    assert!(found.contains("(global/feedback_tone.md, changed 2"), "{found}");
+    let read = house.done(json!({"action": "search", "file": "global/feedback_tone.md"})).await;
+    assert!(read.contains("No praise, no summaries."), "{read}");
+    let change = json!({"action": "add", "file": "global/feedback_tone.md", "text": "No praise."});
+    assert_eq!(house.done(change).await, "Changed global/feedback_tone.md.");
+    assert!(fs::read_to_string(global.join("feedback_tone.md")).unwrap().ends_with("\nNo praise.\n"));
+    assert!(!house.dir.path().join("memory/feedback_tone.md").exists());
+    for file in ["team/feedback_tone.md", "feedback_tone.md", "elsewhere/feedback_tone.md"] {
+        house.failed(json!({"action": "forget", "file": file})).await;
+    }
+    house.done(json!({"action": "forget", "file": "global/feedback_tone.md"})).await;
+    assert!(!global.join("feedback_tone.md").exists());
 }

@@ -194,7 +194,10 @@ fn descriptions_keep_to_their_budgets() {
         (&TodoWrite::default(), 120),
         (&ExitPlanMode::new(folder.clone()), 100),
         (
-            &throughline_agent::tools::MemoryTool::new(throughline_memory::topics::TopicStore::open(folder)),
+            &throughline_agent::tools::MemoryTool::new(throughline_memory::Memories::of(vec![(
+                throughline_memory::Tier::Project,
+                throughline_memory::topics::TopicStore::open(folder),
+            )])),
             260,
         ),
         (&throughline_agent::tools::WebFetch::new(Default::default()), 110),

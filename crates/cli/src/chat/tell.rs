@@ -8,14 +8,18 @@ use crate::terminal::status::{dollars, short};
 use crate::terminal::style::{Line, Span, Style};
 use crate::terminal::wrap::wrap;
 use crate::terminal::{Look, markdown};
+use jiff::tz::TimeZone;
 use throughline_agent::permissions::Mode;
-use throughline_core::text::one_line;
 use throughline_engine::hooks::Run;
-use throughline_memory::ProjectSlug;
-use throughline_memory::topics::{Added, Meta, NewTopic, TopicStore, TopicType};
+use throughline_memory::extract::written;
+use throughline_memory::topics::{Added, By, Meta, NewTopic, Source};
+use throughline_memory::{Listed, Memories, MemoryId, Project, Tier};
 
 /// Memories that a search shows.
 const FOUND: usize = 8;
+
+/// What is said where there is no memory.
+const OFF: &str = "Memory is switched off; memory.enabled in config.toml says so.";
 
 type Told = anyhow::Result<Vec<Line>>;
 
@@ -78,50 +82,76 @@ impl Driver<'_> {
         Ok(text(&said, self.look()))
     }
 
-    fn memories(&self) -> TopicStore {
-        TopicStore::open(TopicStore::folder_of(&self.context.home, &ProjectSlug::of(&self.cwd)))
+    /// All that is remembered for this folder. Whose it is was told when the session began.
+    fn memories(&self) -> Memories {
+        let project = Project::find(&self.context.home, &self.cwd);
+        Memories::open(&self.context.home, &project, &self.loaded.config.memory.places())
     }
 
     /// Long-term memory, or what of it fits some words.
     pub(super) fn tell_memory(&mut self, words: Option<&str>) -> Told {
         let look = self.look();
-        let store = self.memories();
+        let memories = self.memories();
+        let Some((_, nearest)) = memories.stores().next() else { return Ok(text(OFF, look)) };
         let mut lines = Vec::new();
+        let name = |id: &MemoryId, name: &str| match id.tier {
+            Tier::Project => name.to_owned(),
+            Tier::Worktree | Tier::Team | Tier::Global => format!("{name} ({})", id.tier),
+        };
         match words {
             Some(words) => {
-                for found in store.search(words, FOUND)? {
-                    lines.extend(row(&found.topic.name, &found.topic.description, look));
+                for (id, found) in memories.search_live(words, FOUND, self.context.now()) {
+                    lines.extend(row(&name(&id, &found.topic.name), &found.topic.description, look));
                     lines.extend(markdown::render(&found.topic.body, look));
                     lines.push(Line::new());
                 }
             }
             None => {
-                let (heads, problems) = store.list()?;
-                for head in heads {
-                    lines.extend(row(&head.name, &head.description, look));
+                let (all, problems) = memories.list();
+                for Listed { id, head } in all {
+                    lines.extend(row(&name(&id, &head.name), &head.description, look));
                 }
                 lines.extend(problems.iter().flat_map(|problem| text(&format!("note: {problem}"), look)));
             }
         }
         if lines.is_empty() {
-            lines = text(&format!("Nothing is remembered in {}.", store.folder().display()), look);
+            lines = text(&format!("Nothing is remembered in {}.", nearest.folder().display()), look);
         }
         Ok(lines)
     }
 
     /// `#text`: the user wants it remembered.
     pub(super) fn remember(&mut self, words: &str) -> Told {
-        let topic = NewTopic {
-            kind: TopicType::Feedback,
-            name: one_line(words, 50),
-            description: one_line(words, 200),
-            body: words.to_owned(),
-            meta: Meta::default(),
+        let memories = self.memories();
+        if memories.is_off() {
+            return Ok(text(OFF, self.look()));
+        }
+        let now = self.context.now();
+        let made = written(words, None, now.to_zoned(TimeZone::system()).date());
+        if let Some(objection) = made.objection {
+            return Ok(text(&format!("Not remembered: {objection}."), self.look()));
+        }
+        let source = Source {
+            by: By::Person,
+            session: Some(self.agent.session().id().to_string()),
+            messages: Vec::new(),
+            at: now,
+            quote: words.to_owned(),
         };
-        let said = match self.memories().add(topic)? {
-            Added::Saved(saved) => format!("Remembered in {}.", saved.file),
+        let topic = NewTopic {
+            kind: made.kind,
+            name: made.name,
+            description: made.description,
+            body: made.body,
+            meta: Meta { created: Some(now), evidence: 1, sources: vec![source], ..Meta::default() },
+        };
+        let holds_everywhere = made.is_global && memories.store(Tier::Global).is_some();
+        let tier = if holds_everywhere { Tier::Global } else { Tier::Project };
+        let said = match memories.add_to(tier, topic)? {
+            Added::Saved(saved) => format!("Remembered in {}.", MemoryId::new(tier, saved.file)),
             Added::Similar(like) => {
-                format!("Not written: {} says much the same ({}).", like.file, like.description)
+                let id = MemoryId::new(tier, like.file);
+                format!("Not written: {id} says much the same ({}).", like.description)
             }
         };
         Ok(text(&said, self.look()))

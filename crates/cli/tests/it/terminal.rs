@@ -306,7 +306,7 @@ fn commands_are_completed_and_tell_what_they_are_asked() {
     pane.wait("Remembered in");
     pane.wait_for_prompt();
     pane.say("/memory");
-    pane.wait_until("the memory", |screen| screen.matches("always use tabs here").count() > 1);
+    pane.wait_until("the memory", |screen| screen.to_lowercase().matches("always use tabs here").count() > 1);
     pane.wait_for_prompt();
     pane.say("/quit");
     pane.wait("ended");

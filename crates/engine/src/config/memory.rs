@@ -1,7 +1,9 @@
 //! `[memory]`: what is remembered beyond sessions.
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use throughline_memory::topics::Lifetimes;
 use throughline_memory::{MemoryPlaces, Tier};
 
 /// `[memory]`: what is remembered beyond sessions, where, for how long, and when it comes back.
@@ -122,6 +124,18 @@ impl Default for LifetimeDays {
     }
 }
 
+impl From<LifetimeDays> for Lifetimes {
+    fn from(days: LifetimeDays) -> Self {
+        let lifetime = |days: u32| (days > 0).then(|| SignedDuration::from_hours(i64::from(days) * 24));
+        Self {
+            user: lifetime(days.user),
+            feedback: lifetime(days.feedback),
+            project: lifetime(days.project),
+            reference: lifetime(days.reference),
+        }
+    }
+}
+
 impl MemorySettings {
     /// Where memories are, if anywhere.
     pub fn places(&self) -> MemoryPlaces {
@@ -137,6 +151,8 @@ impl MemorySettings {
             project: self.dir.clone(),
             team: self.team_dir.clone(),
             tiers: Tier::ALL.into_iter().filter(is_on).collect(),
+            lifetimes: self.lifetime_days.into(),
+            keeps_history: self.history,
         }
     }
 

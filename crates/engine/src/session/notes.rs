@@ -7,10 +7,10 @@ use std::sync::Arc;
 use throughline_core::compaction::Notes;
 use throughline_core::tokens::Counter;
 use throughline_core::{Event, Message};
-use throughline_memory::ProjectSlug;
 use throughline_memory::notes::{
     Author, ByModel, JOB, Keeping, NotesFile, NotesKeeper, Observation, Thread, Update, Updated, update,
 };
+use throughline_memory::{Checkout, ProjectSlug};
 use throughline_model::{Permit, Tail, Usage};
 use tracing::{Instrument, Span};
 
@@ -21,7 +21,7 @@ impl Session {
     /// Begins to keep notes, where the settings ask for them. Without a folder that they could belong to there are none.
     pub(super) fn keep_notes(&mut self, cwd: Option<&str>, events: &[Event]) {
         let (Some(limits), Some(cwd)) = (self.settings.notes, cwd) else { return };
-        let file = NotesFile::new(&self.home, &ProjectSlug::of(Path::new(cwd)), &self.id);
+        let file = self.notes_file(Path::new(cwd));
         let keeping = Keeping { file, wording: self.settings.wording.clone(), limits };
         let mut counter = Counter::for_model(&self.frame.model);
         match NotesKeeper::open(keeping, events.iter().rev(), &mut counter) {
@@ -34,6 +34,14 @@ impl Session {
             // A session is worth more than its notes.
             Err(error) => self.warnings.push(error.to_string()),
         }
+    }
+
+    /// Where the notes are: with the project's, or where they were begun. Where a repository comes from does not matter here: that may
+    /// change between two sittings of a session.
+    fn notes_file(&self, cwd: &Path) -> NotesFile {
+        let of = |folder: &Path| NotesFile::new(&self.home, &ProjectSlug::of(folder), &self.id);
+        let (project, folder) = (of(&Checkout::of(cwd).root), of(cwd));
+        if !project.path().exists() && folder.path().exists() { folder } else { project }
     }
 
     /// Something was answered: perhaps it is time for the notes. They are written in the background.

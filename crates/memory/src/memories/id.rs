@@ -91,15 +91,17 @@ impl FromStr for MemoryId {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let text = text.strip_prefix("./").unwrap_or(text);
-        let (tier, file) = match text.split_once('/') {
-            Some((tier, file)) => (tier.parse()?, file),
-            None => (Tier::Project, text),
+        let wrong = || {
+            format!(
+                "{text:?} is no file name of a memory; give it as listed, such as user_role.md or global/user_role.md"
+            )
+        };
+        let (tier, file) = match text.strip_prefix("./").unwrap_or(text).split_once('/') {
+            Some((tier, file)) => (tier.parse().map_err(|_| wrong())?, file),
+            None => (Tier::Project, text.strip_prefix("./").unwrap_or(text)),
         };
         if file.is_empty() || file.contains(['/', '\\', '\0']) {
-            return Err(format!(
-                "{text:?} is no memory; give its file, such as user_role.md or global/user_role.md"
-            ));
+            return Err(wrong());
         }
         Ok(Self::new(tier, file))
     }

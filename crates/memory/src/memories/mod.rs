@@ -10,7 +10,8 @@ pub use session_index::SessionIndex;
 
 use crate::project::Project;
 use crate::topics::{
-    Added, Change, Forgotten, Found, NewTopic, Problem, Saved, Topic, TopicError, TopicHead, TopicStore,
+    Added, Change, Forgotten, Found, Lifetimes, NewTopic, Problem, Saved, Topic, TopicError, TopicHead,
+    TopicStore,
 };
 use crate::usage::{UsageError, UsageLog, Use, Used};
 use jiff::Timestamp;
@@ -29,18 +30,28 @@ pub struct MemoryPlaces {
     pub team: Option<PathBuf>,
     /// The tiers that are there at all.
     pub tiers: BTreeSet<Tier>,
+    /// How long memories hold.
+    pub lifetimes: Lifetimes,
+    /// Whether changes are recorded, so that they can be undone.
+    pub keeps_history: bool,
 }
 
 impl Default for MemoryPlaces {
     fn default() -> Self {
-        Self { project: None, team: None, tiers: Tier::ALL.into() }
+        Self {
+            project: None,
+            team: None,
+            tiers: Tier::ALL.into(),
+            lifetimes: Lifetimes::default(),
+            keeps_history: true,
+        }
     }
 }
 
 impl MemoryPlaces {
     /// None at all: memory is off.
     pub fn off() -> Self {
-        Self { project: None, team: None, tiers: BTreeSet::new() }
+        Self { tiers: BTreeSet::new(), ..Self::default() }
     }
 }
 
@@ -75,6 +86,16 @@ pub struct Listed {
     /// What its first lines say.
     #[serde(flatten)]
     pub head: TopicHead,
+}
+
+impl Listed {
+    /// `- [type] file.md (time): description` (M4).
+    pub fn manifest_line(&self) -> String {
+        let Self { id, head } = self;
+        let kind = head.kind.map(|kind| format!("[{kind}] ")).unwrap_or_default();
+        let lead = format!("- {kind}{id} ({:.0})", head.modified);
+        if head.description.is_empty() { lead } else { format!("{lead}: {}", head.description) }
+    }
 }
 
 /// What was found for a file's name or for words.
@@ -113,7 +134,8 @@ impl Memories {
             };
             // One folder is one tier, whatever was said.
             if stores.iter().all(|(_, store)| store.folder() != folder) {
-                stores.push((tier, TopicStore::open(folder)));
+                let store = TopicStore::open(folder).with_lifetimes(places.lifetimes);
+                stores.push((tier, if places.keeps_history { store } else { store.without_history() }));
             }
         }
         Self { stores }
@@ -206,14 +228,19 @@ impl Memories {
         (all, problems)
     }
 
-    /// The memories that share words with a query, the nearest tier first and in each the best first. A tier that can't be searched
-    /// does not keep the others from being.
+    /// The memories that share words with a query, the nearest tier first and in each the best first; also those that are over. A
+    /// tier that can't be searched does not keep the others from being.
     pub fn search(&self, query: &str, limit: usize) -> Vec<(MemoryId, Found)> {
-        let in_tier = |(tier, store): (Tier, &TopicStore)| {
-            let found = store.search(query, limit).unwrap_or_default();
-            found.into_iter().map(move |found| (MemoryId::new(tier, found.topic.file.clone()), found))
-        };
-        self.stores().flat_map(in_tier).take(limit).collect()
+        self.stores().flat_map(|(tier, store)| search_in(tier, store, query)).take(limit).collect()
+    }
+
+    /// The same without those that are over.
+    pub fn search_live(&self, query: &str, limit: usize, now: Timestamp) -> Vec<(MemoryId, Found)> {
+        let all = self.stores.iter().flat_map(|(tier, store)| {
+            let live = move |(_, found): &(MemoryId, Found)| store.lifetimes().is_live(&found.topic, now);
+            search_in(*tier, store, query).filter(live)
+        });
+        all.take(limit).collect()
     }
 
     /// Which memory is meant by a file's name, a memory's name, or words of it.
@@ -232,7 +259,7 @@ impl Memories {
         }
         let lower = text.to_lowercase();
         let found: Vec<(MemoryId, Found)> =
-            self.stores.iter().flat_map(|one| Self::of(vec![one.clone()]).search(text, FOUND)).collect();
+            self.stores().flat_map(|(tier, store)| search_in(tier, store, text).take(FOUND)).collect();
         let is_called = |(_, found): &&(MemoryId, Found)| found.topic.name.to_lowercase() == lower;
         let has_all = |(_, found): &&(MemoryId, Found)| {
             let topic = &found.topic;
@@ -240,7 +267,10 @@ impl Memories {
             lower.split_whitespace().all(|word| words.contains(word))
         };
         let listed = |found: Vec<&(MemoryId, Found)>| -> Vec<Listed> {
-            found.into_iter().map(|(id, found)| Listed { id: id.clone(), head: head(&found.topic) }).collect()
+            found
+                .into_iter()
+                .map(|(id, found)| Listed { id: id.clone(), head: found.topic.clone().into() })
+                .collect()
         };
         let called: Vec<_> = found.iter().filter(is_called).collect();
         let whole: Vec<_> = found.iter().filter(has_all).collect();
@@ -261,7 +291,7 @@ impl Memories {
         let tiers = self.stores().filter(|(tier, _)| !says_tier || *tier == id.tier);
         let in_tier = |(tier, store): (Tier, &TopicStore)| {
             let topic = store.read(&id.file).or_else(|_| store.read(&format!("{}.md", id.file))).ok()?;
-            Some(Listed { id: MemoryId::new(tier, topic.file.clone()), head: head(&topic) })
+            Some(Listed { id: MemoryId::new(tier, topic.file.clone()), head: topic.into() })
         };
         tiers.filter_map(in_tier).collect()
     }
@@ -277,7 +307,7 @@ impl Lookup {
     }
 }
 
-fn head(topic: &Topic) -> TopicHead {
-    let Topic { file, name, description, kind, modified, meta, body: _ } = topic.clone();
-    TopicHead { file, name, description, kind, modified, meta }
+fn search_in(tier: Tier, store: &TopicStore, query: &str) -> impl Iterator<Item = (MemoryId, Found)> {
+    let found = store.search(query, usize::MAX).unwrap_or_default();
+    found.into_iter().map(move |found| (MemoryId::new(tier, found.topic.file.clone()), found))
 }

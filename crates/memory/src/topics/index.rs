@@ -288,10 +288,11 @@ pub(super) fn for_session(index: &str, limits: IndexLimits) -> Option<IndexPart>
     if index.trim().is_empty() {
         return None;
     }
-    let total = index.lines().count();
+    // Alone an index is told from its beginning; beside others, which take room, what matters least gives way first.
+    let part = if limits == IndexLimits::default() { index.to_owned() } else { shortened(index, limits) };
     let mut told = String::new();
     let mut lines = 0;
-    for line in index.split_inclusive('\n').take(limits.lines) {
+    for line in part.split_inclusive('\n').take(limits.lines) {
         if told.len() + line.len() > limits.bytes {
             break;
         }
@@ -300,7 +301,7 @@ pub(super) fn for_session(index: &str, limits: IndexLimits) -> Option<IndexPart>
     }
     if lines == 0 && limits.lines > 0 {
         // One line that is too long by itself.
-        told.push_str(throughline_core::text::head(index, limits.bytes));
+        told.push_str(throughline_core::text::head(&part, limits.bytes));
     }
     let bytes = told.len();
     let is_whole = bytes == index.len();
@@ -308,6 +309,7 @@ pub(super) fn for_session(index: &str, limits: IndexLimits) -> Option<IndexPart>
         if !told.is_empty() && !told.ends_with('\n') {
             told.push('\n');
         }
+        let total = index.lines().count();
         let IndexLimits { lines: most, bytes } = limits;
         // Writing to a string can't fail.
         let _ = writeln!(
@@ -317,4 +319,28 @@ pub(super) fn for_session(index: &str, limits: IndexLimits) -> Option<IndexPart>
         );
     }
     Some(IndexPart { text: told, lines, bytes, is_whole })
+}
+
+/// The index without as many memories' lines as it takes to fit: corrections are the last, and of equals the newer one is, which
+/// stands below. Lines that people wrote stay.
+fn shortened(index: &str, limits: IndexLimits) -> String {
+    let mut lines: Vec<Option<&str>> = index.split_inclusive('\n').map(Some).collect();
+    let (mut count, mut bytes) = (lines.len(), index.len());
+    let correction = format!("{}_", TopicType::Feedback);
+    let mut pointers: Vec<(bool, usize)> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(file) = line.and_then(pointer) {
+            pointers.push((file.starts_with(&correction), at));
+        }
+    }
+    pointers.sort_unstable();
+    for (_, at) in pointers {
+        if count <= limits.lines && bytes <= limits.bytes {
+            break;
+        }
+        if let Some(line) = lines.get_mut(at).and_then(Option::take) {
+            (count, bytes) = (count - 1, bytes - line.len());
+        }
+    }
+    lines.into_iter().flatten().collect()
 }

@@ -198,6 +198,33 @@ fn m6_a_long_index_of_the_project_leaves_room_for_the_others_and_takes_what_they
 }
 
 #[test]
+fn m6_the_newest_correction_gives_way_last_where_tiers_share_the_room() {
+    let world = World::new();
+    let (main, _) = world.worktree();
+    let memories = world.open(&main);
+    let folder_of = |tier| folder(&memories, tier);
+    write_index(&folder_of(Tier::Global), 3, 60);
+    fs::create_dir_all(folder_of(Tier::Project)).unwrap();
+    let mut index = "# Mine\n".to_owned();
+    for n in 0..199 {
+        let kind = if n % 40 == 0 { "feedback" } else { "project" };
+        index.push_str(&format!("- [T{n}]({kind}_{n}.md) — x\n"));
+    }
+    index.push_str("- [Newest](feedback_newest.md) — never push on Friday\n");
+    fs::write(folder_of(Tier::Project).join("MEMORY.md"), &index).unwrap();
+    let text = memories.index_for_session().text.unwrap();
+    assert!(
+        text.contains("# Mine\n") && text.contains("never push on Friday") && text.contains("project_198.md"),
+        "{text}"
+    );
+    assert_eq!(text.matches("](feedback_").count(), 6, "all corrections: {text}");
+    assert!(
+        !text.contains("](project_1.md)") && text.contains("193 of its 201 lines"),
+        "the oldest facts gave way: {text}"
+    );
+}
+
+#[test]
 fn m6_a_tier_that_can_not_be_read_does_not_hide_the_others() {
     let world = World::new();
     let (main, _) = world.worktree();

@@ -34,6 +34,10 @@ fn tiers_and_all_of_memory_can_be_switched_off() {
     assert_eq!(few.tiers, [Tier::Project, Tier::Worktree].into());
     let model = load("[memory.recall]\nselect = \"model\"\nmost = 2").recall;
     assert_eq!((model.select, model.most, model.enabled), (RecallBy::Model, 2, true));
+    let lasting = load("[memory]\nhistory = false\n[memory.lifetime_days]\nproject = 0\nuser = 2").places();
+    assert_eq!(lasting.lifetimes.project, None);
+    assert_eq!(lasting.lifetimes.user.map(|lifetime| lifetime.as_hours()), Some(48));
+    assert!(!lasting.keeps_history);
 }
 
 #[test]

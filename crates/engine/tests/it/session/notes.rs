@@ -134,3 +134,27 @@ fn background_work_leaves_a_receipt() {
         assert!(spent.tokens > 0);
     });
 }
+
+#[test]
+fn n1_notes_belong_to_the_repository_and_stay_where_they_were_begun() {
+    let mut stage = keeps_notes(Wire::Anthropic, noting());
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(root.join("sub")).unwrap();
+    stage.cwd = Some(root.join("sub").display().to_string());
+    runtime().block_on(async {
+        let mut session = stage.open();
+        talk(&mut session, 3).await;
+        let before = session.notes().unwrap().file().path();
+        assert!(before.exists());
+        let ledger = session.path().to_owned();
+        drop(session);
+        // The folder becomes part of a repository.
+        std::fs::create_dir(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        assert_eq!(stage.resume(&ledger).notes().unwrap().file().path(), before, "what was begun goes on");
+        let fresh = stage.open().notes().unwrap().file().path();
+        let slug = throughline_memory::ProjectSlug::of(&root);
+        assert!(fresh.display().to_string().contains(slug.as_str()), "{}", fresh.display());
+    });
+}
