@@ -210,8 +210,10 @@ fn memories_are_named_by_file_beginning_or_name() {
     assert!(code == 1 && error.contains("means 2 memories") && error.contains(&id), "{error}");
     let (code, _, error) = room.fails(&["show", "feedback_no-friday-pusher.md"]);
     assert!(code == 1 && error.contains(&format!("did you mean {id}")), "{error}");
+    let (code, _, error) = room.fails(&["show", "weekends"]);
+    assert!(code == 1 && error.contains("did you mean feedback_no-weekend-deploys.md"), "{error}");
     let (code, _, error) = room.fails(&["show", "zebra crossing"]);
-    assert!(code == 1 && error.contains("memory search 'zebra crossing'"), "{error}");
+    assert!(code == 1 && error.contains("`throughline memory list` shows what there is"), "{error}");
 }
 
 #[test]

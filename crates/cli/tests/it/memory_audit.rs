@@ -79,7 +79,7 @@ fn each_fault_is_found_and_counted() {
     assert_eq!(found(&audit, "never_used"), ["user_guess.md"]);
     let text = room.text(&["audit"]);
     for part in [
-        "6 memories: 5 live",
+        "6 memories: 5 live, 0 superseded, 1 expired",
         "! duplicate",
         "! stale",
         "! secret",

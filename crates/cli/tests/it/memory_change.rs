@@ -17,6 +17,8 @@ fn m2_what_is_added_has_a_type_a_shape_and_a_person_behind_it() {
     assert_eq!(shown["body"], "Don't mock the database.\n\n**Why:** It hid a broken migration.");
     assert_eq!((&shown["evidence"], &shown["sources"][0]["by"]), (&json!(1), &json!("person")));
     assert!(shown["created"].is_string());
+    let id = room.add(&["The parser in src/a.rs is slow on purpose, see src/none.rs"]);
+    assert_eq!(room.json(&["show", &id])["anchors"], json!(["path:src/a.rs"]));
     // What is said wins.
     let id = room.add(&[
         "--type",

@@ -11,7 +11,7 @@ const MOST: usize = 5;
 const SEARCHED_BYTES: u64 = 1 << 20;
 
 /// The anchors that a text names and that are under `root`.
-pub(super) fn anchors(text: &str, root: Option<&Path>) -> Vec<Anchor> {
+pub fn anchors(text: &str, root: Option<&Path>) -> Vec<Anchor> {
     let Some(root) = root.and_then(|root| root.canonicalize().ok()) else { return Vec::new() };
     let (mut paths, mut names, mut commits) = (Vec::new(), Vec::new(), Vec::new());
     scan(text, |entity| match entity.kind {

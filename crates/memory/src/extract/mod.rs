@@ -40,6 +40,7 @@ mod trigger;
 mod wish;
 mod written;
 
+pub use anchors::anchors;
 pub use job::{EXTRACT_JOB, ExtractByModel, ExtractJob, Extracted, extract};
 pub use limits::ExtractLimits;
 pub use now::{Granted, Wished, forget_now, grant_now, remember_now};

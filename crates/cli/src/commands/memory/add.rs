@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use std::io::Read as _;
 use std::process::ExitCode;
-use throughline_memory::extract::{Written, written};
+use throughline_memory::extract::{self, Written, written};
 use throughline_memory::topics::{Added, Anchor, Meta, NewTopic, Saved, TopicHead, TopicType};
 use throughline_memory::{MemoryId, Tier};
 
@@ -86,7 +86,7 @@ impl Add {
                 superseded_by: None,
                 evidence: 1,
                 sources: vec![here.by_person(&text)],
-                anchors: self.anchors.clone(),
+                anchors: self.anchors_of(&text, tier, here),
             },
         };
         let (kind, name) = (new.kind, new.name.clone());
@@ -99,6 +99,16 @@ impl Add {
             Added::Saved(saved) => self.tell(here, Outcome { tier, kind, name, saved, made }),
             Added::Similar(known) => tell_similar(here, tier, &known, &text),
         }
+    }
+
+    /// Those that were given, and what the text names and is there. What holds everywhere is about no project.
+    fn anchors_of(&self, text: &str, tier: Tier, here: &Here<'_>) -> Vec<Anchor> {
+        let mut anchors = self.anchors.clone();
+        if tier != Tier::Global {
+            let named = extract::anchors(text, here.root.as_deref());
+            anchors.extend(named.into_iter().filter(|anchor| !self.anchors.contains(anchor)));
+        }
+        anchors
     }
 
     fn tell(&self, here: &Here<'_>, outcome: Outcome) -> anyhow::Result<ExitCode> {

@@ -164,13 +164,18 @@ impl Way<'_> {
             Action::Propose | Action::Offer | Action::Conflict => yellow(word),
             Action::Same | Action::Skip => dim(word),
         };
-        let ours = step.ours.as_deref().unwrap_or_default();
-        let file = if self.is_import && !ours.is_empty() { ours } else { &step.theirs };
-        let width = output::width();
-        outln!("  {word} {}", bold(output::fit(&print::line(&step.memory), width.saturating_sub(12))));
-        outln!("            {}", cyan(output::fit(&print::line(file), width.saturating_sub(12))));
-        for row in print::paragraphs(&print::line(&step.why), "            ", width) {
-            outln!("{}", dim(row));
+        let width = output::width().saturating_sub(12);
+        outln!("  {word} {}", bold(output::fit(&print::line(&step.memory), width)));
+        let file = step.ours.as_deref().filter(|_| self.is_import).unwrap_or(&step.theirs);
+        if file != step.memory {
+            outln!("            {}", cyan(output::fit(&print::line(file), width)));
+        }
+        let says_why = match step.action {
+            Action::Create | Action::Update | Action::Confirm | Action::Same => false,
+            Action::Remove | Action::Propose | Action::Offer | Action::Conflict | Action::Skip => true,
+        };
+        if says_why {
+            print::say("            ", &step.why);
         }
     }
 

@@ -159,9 +159,14 @@ impl<'a> Here<'a> {
             let names = [entry.id.to_string(), entry.topic.name.clone()];
             names.iter().any(|name| strsim::jaro_winkler(&name.to_lowercase(), &text.to_lowercase()) > 0.88)
         });
-        let near: Vec<String> = near.take(3).map(|entry| entry.id.to_string()).collect();
+        let mut near: Vec<String> = near.take(NEAR).map(|entry| entry.id.to_string()).collect();
+        if near.is_empty() {
+            let found = self.memories.search(text, NEAR).into_iter().map(|(id, _)| id);
+            let is_live = |id: &MemoryId| live.iter().any(|entry| entry.id == *id);
+            near.extend(found.filter(is_live).map(|id| id.to_string()));
+        }
         let hint = match near.as_slice() {
-            [] => format!("`{}` finds memories by their words", self.command(&format!("search {shown}"))),
+            [] => format!("`{}` shows what there is", self.command("list")),
             near => format!("did you mean {}?", near.join(", ")),
         };
         format!("there is no memory {shown}; {hint}")
@@ -245,6 +250,8 @@ pub(super) fn named<'e>(entries: &'e [Entry], text: &str, beginnings: Beginnings
     Vec::new()
 }
 
+/// Memories that are named where none is meant.
+const NEAR: usize = 3;
 /// Memories that are told at most where several are meant.
 const TOLD: usize = 8;
 

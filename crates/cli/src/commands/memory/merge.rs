@@ -46,7 +46,9 @@ impl Offer<'_> {
 
 impl Merge {
     pub(crate) fn run(self, here: &Here<'_>) -> anyhow::Result<ExitCode> {
+        let busy = print::Busy::new(here.json(), "comparing");
         let (offers, contradictions) = self.offers(here)?;
+        drop(busy);
         if !self.yes && !here.json() && !offers.is_empty() && !can_ask(here) {
             wrong_usage(
                 "merging changes memories, and nobody can be asked here: give --yes to do it, or --json to see the proposals",

@@ -7,7 +7,10 @@ use crate::terminal::clean::on_one_line;
 use crate::terminal::style::{Line, Span};
 use crate::terminal::wrap::wrap;
 use crate::times;
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use jiff::Timestamp;
+use std::io::IsTerminal as _;
+use std::time::Duration;
 use throughline_memory::topics::Problem;
 use throughline_memory::usage::Counts;
 use unicode_width::UnicodeWidthStr as _;
@@ -80,9 +83,8 @@ pub(super) fn state(entry: &Entry, now: Timestamp) -> Option<String> {
     }
 }
 
-/// Two lines: which memory and how old, then what it says.
+/// Which memory and how old, then what it says.
 pub(super) fn row(entry: &Entry, uses: Option<&Counts>, now: Timestamp) {
-    let width = output::width();
     let mut about = vec![times::age(entry.topic.modified, now)];
     if entry.topic.meta.evidence > 1 {
         about.push(format!("said {}", times_said(u64::from(entry.topic.meta.evidence))));
@@ -90,16 +92,62 @@ pub(super) fn row(entry: &Entry, uses: Option<&Counts>, now: Timestamp) {
     if let Some(uses) = uses.filter(|uses| uses.used > 0) {
         about.push(format!("used {}", times_said(uses.used)));
     }
-    let id = line(&entry.id.to_string());
-    let state = state(entry, now).map(|state| format!("  {}", yellow(state))).unwrap_or_default();
-    outln!("  {}  {}{state}", cyan(id), dim(about.join(" · ")));
-    outln!("    {}", gist(entry, width.saturating_sub(4)));
+    let state = state(entry, now).unwrap_or_default();
+    titled("  ", &entry.id.to_string(), (&about.join(" · "), &state));
+    outln!("    {}", gist(entry, output::width().saturating_sub(4)));
+}
+
+/// A memory's id and what is told of it, in one line if that is wide enough; what needs attention is set off.
+pub(super) fn titled(indent: &str, id: &str, (about, alert): (&str, &str)) {
+    let id = line(id);
+    let gap = if about.is_empty() || alert.is_empty() { "" } else { "  " };
+    let told = format!("{}{gap}{}", dim(line(about)), yellow(line(alert)));
+    let needed = indent.width() + id.width() + 2 + about.width() + gap.len() + alert.width();
+    if about.is_empty() && alert.is_empty() {
+        outln!("{indent}{}", cyan(id));
+    } else if needed <= output::width() {
+        outln!("{indent}{}  {told}", cyan(id));
+    } else {
+        outln!("{indent}{}", cyan(id));
+        outln!("{indent}  {told}");
+    }
+}
+
+/// A sentence, in as many lines as it needs.
+pub(super) fn say(indent: &str, text: &str) {
+    for row in paragraphs(&line(text), indent, output::width()) {
+        outln!("{row}");
+    }
 }
 
 /// A heading.
 pub(super) fn heading(text: &str, detail: &str) {
     let detail = if detail.is_empty() { String::new() } else { format!("  {}", dim(line(detail))) };
     outln!("{}{detail}", bold(line(text)));
+}
+
+/// How often a sign of life is drawn.
+const BEAT: Duration = Duration::from_millis(120);
+
+/// A sign of life on a terminal, nothing when piped or with `--json`; gone when dropped.
+pub(super) struct Busy(ProgressBar);
+
+impl Busy {
+    pub(super) fn new(json: bool, what: &'static str) -> Self {
+        let bar = ProgressBar::new_spinner();
+        if json || !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        bar.set_message(what);
+        bar.enable_steady_tick(BEAT);
+        Self(bar)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// Problems that are told one by one.

@@ -33,7 +33,10 @@ impl Search {
             print::quoted(&words)
         );
         anyhow::ensure!(self.limit > 0, "--limit 0 asks for nothing");
+        // The first search among many memories makes their index.
+        let busy = print::Busy::new(here.json(), "searching");
         let found = self.found(here, &words);
+        drop(busy);
         let uses = super::list::uses(here);
         if here.json() {
             let row = |(entry, score): &(Entry, f64)| {

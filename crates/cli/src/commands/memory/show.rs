@@ -1,7 +1,7 @@
 use super::here::Here;
 use super::print;
 use crate::outln;
-use crate::output::{self, bold, cyan, dim, yellow};
+use crate::output::{self, bold, dim};
 use crate::times;
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -45,10 +45,8 @@ impl Show {
         if topic.meta.evidence > 0 {
             about.push(format!("said {}", print::times_said(u64::from(topic.meta.evidence))));
         }
-        outln!("{}  {}", cyan(print::line(&entry.id.to_string())), dim(about.join(" · ")));
-        if let Some(state) = print::state(&entry, here.now) {
-            outln!("{}", yellow(state));
-        }
+        let state = print::state(&entry, here.now).unwrap_or_default();
+        print::titled("", &entry.id.to_string(), (&about.join(" · "), &state));
         if !topic.description.is_empty() && !topic.body.starts_with(&topic.description) {
             for row in print::paragraphs(&print::line(&topic.description), "", width) {
                 outln!("{}", dim(row));

@@ -88,7 +88,7 @@ impl Known {
         let topic = &self.entry.topic;
         outln!("{}", bold(print::line(&topic.name)));
         let kind = topic.kind.map_or("no type".to_owned(), |kind| kind.to_string());
-        outln!("{}  {}", cyan(print::line(&self.entry.id.to_string())), dim(kind));
+        print::titled("", &self.entry.id.to_string(), (&kind, ""));
         self.print_sources(here);
         self.print_life(here);
         self.print_uses(here);
@@ -105,7 +105,7 @@ impl Known {
         if !self.superseded.is_empty() {
             section("What it took the place of");
             for old in &self.superseded {
-                outln!("  {}  {}", cyan(print::line(&old.id.to_string())), dim(print::gist(old, 50)));
+                print::titled("  ", &old.id.to_string(), (&print::gist(old, 50), ""));
             }
         }
         section("What became of it");
@@ -144,12 +144,18 @@ impl Known {
             (State::Expired { at }, _) => {
                 let id = print::quoted(&self.entry.id.to_string());
                 outln!("  That was {} ({}).", times::age(*at, here.now), times::local(*at));
-                outln!("  If it holds: {}", here.command(&format!("edit {id} --expires never")));
+                print::say(
+                    "  ",
+                    &format!("If it holds: {}", here.command(&format!("edit {id} --expires never"))),
+                );
             }
             (State::Live, Some(end)) => {
                 let own = self.entry.topic.meta.expires == Some(end);
                 let by = if own { "as was said" } else { "for its type, unless it is said or changed again" };
-                outln!("  Until {} ({}), {by}.", times::local(end), times::until(end, here.now));
+                print::say(
+                    "  ",
+                    &format!("Until {} ({}), {by}.", times::local(end), times::until(end, here.now)),
+                );
             }
             (State::Live, None) => outln!("  Until somebody says otherwise."),
         }

@@ -5,7 +5,6 @@ use super::super::entry::{Entry, State};
 use super::super::here::Here;
 use super::super::list::uses;
 use super::super::print;
-use crate::output;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +67,7 @@ impl Kind {
         match self {
             Self::Duplicate => "merge",
             Self::Contradiction | Self::NeverUsed => "forget ID",
-            Self::Stale => "edit ID --expires never",
+            Self::Stale => "why ID",
             Self::Anchorless => "edit ID --anchor path:FILE",
             Self::Secret => "forget ID --purge",
             Self::RecallLoop => "confirm ID",
@@ -134,7 +133,6 @@ pub(super) struct Audited {
 impl Audited {
     pub(super) fn of(here: &Here<'_>) -> anyhow::Result<Self> {
         let (entries, problems) = here.all();
-        let bar = output::bar(here.json(), entries.len() as u64, "auditing");
         let live: Vec<&Entry> = entries.iter().filter(|entry| entry.state.is_live()).collect();
         let mut by_type = BTreeMap::new();
         for entry in &live {
@@ -143,8 +141,7 @@ impl Audited {
         let is_superseded = |entry: &&Entry| matches!(entry.state, State::Superseded { .. });
         let superseded = entries.iter().filter(is_superseded).count();
         let (duplicate, contradiction) = alike(here, live.len())?;
-        let secret = secret(here, &entries, || bar.inc(1))?;
-        bar.finish_and_clear();
+        let secret = secret(here, &entries)?;
         let checks = vec![
             duplicate,
             contradiction,
@@ -290,7 +287,7 @@ fn anchorless(live: &[&Entry]) -> Check {
 }
 
 /// What we write is redacted; what people and other tools write is not.
-fn secret(here: &Here<'_>, entries: &[Entry], done: impl Fn()) -> anyhow::Result<Check> {
+fn secret(here: &Here<'_>, entries: &[Entry]) -> anyhow::Result<Check> {
     let mut found = Vec::new();
     for entry in entries {
         // One that is gone meanwhile holds none.
@@ -300,7 +297,6 @@ fn secret(here: &Here<'_>, entries: &[Entry], done: impl Fn()) -> anyhow::Result
         if !kinds.is_empty() {
             found.push((entry.id.clone(), kinds.into_iter().collect::<Vec<_>>().join(", ")));
         }
-        done();
     }
     Ok(each(Kind::Secret, entries.len(), found))
 }

@@ -23,7 +23,9 @@ pub(crate) struct Audit {
 
 impl Audit {
     pub(crate) fn run(self, here: &Here<'_>) -> anyhow::Result<ExitCode> {
+        let busy = print::Busy::new(here.json(), "auditing");
         let audited = Audited::of(here)?;
+        drop(busy);
         let mut fixed = Vec::new();
         if self.fix {
             for index in audited.indexes.iter().filter(|index| !index.is_in_order()) {

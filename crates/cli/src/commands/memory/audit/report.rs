@@ -17,14 +17,13 @@ pub(super) fn print(here: &Here<'_>, audited: &Audited, full: bool) {
     }
     let kinds: Vec<String> = audited.by_type.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
     outln!(
-        "{}: {} live ({}), {} superseded, {} expired",
+        "{}: {} live, {} superseded, {} expired",
         bold(print::memories(audited.total())),
         audited.live,
-        kinds.join(", "),
         audited.superseded,
         audited.expired
     );
-    outln!();
+    outln!("{}\n", dim(format!("of those that live: {}", kinds.join(", "))));
     for kind in Kind::ALL {
         if let Some(check) = audited.checks.iter().find(|check| check.kind == kind) {
             row(check);
@@ -56,8 +55,7 @@ fn findings(here: &Here<'_>, check: &Check, full: bool) {
         let ids: Vec<String> = finding.ids.iter().map(|id| print::line(&id.to_string())).collect();
         let what = print::line(&finding.what);
         if let [id] = ids.as_slice() {
-            let room = width.saturating_sub(id.chars().count() + 4).max(20);
-            outln!("  {}  {}", cyan(id), output::fit(&what, room));
+            print::titled("  ", id, (&what, ""));
         } else {
             for id in &ids {
                 outln!("  {}", cyan(id));
