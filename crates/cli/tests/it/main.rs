@@ -12,6 +12,7 @@ mod memory_audit;
 mod memory_change;
 mod memory_exchange;
 mod memory_terminal;
+mod memory_why;
 mod model;
 mod pipeline;
 mod sessions;
