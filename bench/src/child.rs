@@ -29,6 +29,9 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
             let (ours, codex) = (ours.into(), Some(codex.into()));
             return crate::agent::alone::run(&Task { ours, codex, quick: *size == "quick" }, verdict);
         }
+        ["memory-writer", place, number, seconds] => {
+            return crate::memory_writers::write(Path::new(place), number.parse()?, seconds.parse()?);
+        }
         other => bail!("unknown task {other:?}"),
     }
     println!("{}", peak_mb());

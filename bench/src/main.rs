@@ -12,6 +12,8 @@ mod faults;
 mod import;
 mod list;
 mod measure;
+mod memory_scale;
+mod memory_writers;
 mod pipeline;
 mod prepare;
 mod recall;
@@ -70,6 +72,8 @@ enum Question {
     Recall,
     /// Does memory of ten thousand things cost little more than of a thousand?
     MemoryScale,
+    /// Do eight processes that write one folder of memories lose nothing?
+    MemoryWriters,
     /// Does our agent cost several times less than Codex's, everything but the model?
     Agent,
 }
@@ -105,7 +109,8 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Endurance => endurance::run(&setup)?,
             Question::Redact => redact::run(&setup)?,
             Question::Recall => recall::run(&setup)?,
-            Question::MemoryScale => recall::scale::run(&setup)?,
+            Question::MemoryScale => memory_scale::run(&setup)? + recall::scale::run(&setup)?,
+            Question::MemoryWriters => memory_writers::run(&setup)?,
             Question::Agent => agent::run(&setup)?,
         };
         println!();

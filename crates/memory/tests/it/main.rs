@@ -44,3 +44,5 @@ mod topics_whole;
 mod triggers;
 mod trouble;
 mod usage;
+mod writers;
+mod writers_work;
