@@ -44,6 +44,7 @@
 
 pub mod exchange;
 pub mod extract;
+mod lock;
 mod memories;
 pub mod memory_tool;
 pub mod notes;

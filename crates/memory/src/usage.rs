@@ -6,13 +6,13 @@
 //! **It stays small.** When it has grown large, older lines become one line of counts per memory. No count is lost by that; what is
 //! lost is in which session it was.
 
+use crate::lock::{PATIENCE, lock};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use throughline_core::text::head;
 use throughline_ledger::{LedgerError, write_private};
 
@@ -30,10 +30,6 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Bytes of a session's id, and of a file's name.
 const ID_BYTES: usize = 200;
 const NAME_BYTES: usize = 255;
-
-/// How often, and how long in between, a lock is tried that somebody else holds: ten seconds in all.
-const TRIES: u32 = 1_000;
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// Why usage can't be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -328,15 +324,8 @@ impl UsageLog {
         }
         let path = self.path(LOCK);
         is_plain(&path)?;
-        let lock = private().append(true).create(true).open(&path).map_err(failed("open", &path))?;
-        for _ in 0..TRIES {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-                Err(fs::TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
-            }
-        }
-        Err(UsageError::Busy { path })
+        let file = private().append(true).create(true).open(&path).map_err(failed("open", &path))?;
+        lock(file, PATIENCE).map_err(failed("lock", &path))?.ok_or(UsageError::Busy { path })
     }
 }
 

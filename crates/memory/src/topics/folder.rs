@@ -2,19 +2,15 @@
 
 use super::error::TopicError;
 use super::names::is_topic;
+use crate::lock::{PATIENCE, lock};
 use jiff::Timestamp;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use throughline_ledger::write_private;
 
 /// The largest file that is taken for a memory or an index.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
-
-/// How often, and how long in between, a lock is tried that somebody else holds: ten seconds in all.
-const TRIES: u32 = 1_000;
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// A folder of memories. It need not be there yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,14 +185,10 @@ impl Folder {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path).map_err(TopicError::io("open", &path))?;
-        for _ in 0..TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(Held { _file: file }),
-                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-                Err(fs::TryLockError::Error(error)) => return Err(TopicError::io("lock", &path)(error)),
-            }
+        match lock(file, PATIENCE).map_err(TopicError::io("lock", &path))? {
+            Some(file) => Ok(Held { _file: file }),
+            None => Err(TopicError::Busy { path }),
         }
-        Err(TopicError::Busy { path })
     }
 
     /// Writes a file that was not there; whether its name was free.
