@@ -160,6 +160,7 @@ impl AgentFlags {
         let told = [config.agent.instructions.as_str(), self.instructions.as_deref().unwrap_or_default()];
         let told: Vec<&str> = told.into_iter().filter(|text| !text.trim().is_empty()).collect();
         Ok(Setup {
+            zone: jiff::tz::TimeZone::system(),
             home: context.home.clone(),
             cwd,
             config,

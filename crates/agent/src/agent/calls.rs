@@ -26,9 +26,9 @@ pub(super) enum Carried {
 }
 
 /// A call that may run.
-struct Permitted {
-    call: ToolCall,
-    input: Value,
+pub(super) struct Permitted {
+    pub(super) call: ToolCall,
+    pub(super) input: Value,
     tool: Arc<dyn Tool>,
     access: Access,
     summary: String,
@@ -213,6 +213,7 @@ impl Agent {
                 Some(if is_error { ToolOutput::failed(text) } else { ToolOutput::done(text) })
             }
             crate::tools::EXIT_PLAN_MODE => Some(self.leave_plan_mode(permitted, desk).await),
+            crate::tools::MEMORY => self.change_memory(permitted, desk).await,
             _ => None,
         }
     }

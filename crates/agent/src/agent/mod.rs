@@ -8,6 +8,7 @@ mod context;
 mod end;
 mod inbox;
 mod kit;
+mod memory;
 mod mode;
 mod people;
 mod setup;

@@ -14,6 +14,7 @@ use crate::tools::bash::{Shell, ShellEnv, bash_tools};
 use crate::tools::skill::SkillTool;
 use crate::tools::{self, Recall, Snip, Todos, WebFetch, WebFetchSettings};
 use crate::workspace::Workspace;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,7 +25,7 @@ use throughline_core::tokens::Tokenizer;
 use throughline_core::{MessageId, Role};
 use throughline_engine::config::{Config, McpServer};
 use throughline_engine::hooks::Start as Source;
-use throughline_engine::session::{Frame, Models, Session, SessionSettings, Start};
+use throughline_engine::session::{Frame, Models, Remembering, Session, SessionSettings, Start};
 use throughline_ledger::Home;
 use throughline_memory::{Memories, Project, ProjectSlug};
 use throughline_model::{CancelToken, Environment};
@@ -66,6 +67,8 @@ pub struct Setup<'a> {
     pub user_home: Option<PathBuf>,
     /// Date, shell, system, repository: what the model is told of them.
     pub place: assembly::Environment,
+    /// The user's time zone.
+    pub zone: TimeZone,
     /// Further instructions of the user's.
     pub instructions: Option<String>,
     /// The program that cages commands, and its first arguments.
@@ -104,7 +107,7 @@ impl Ground {
     async fn lay(setup: &Setup<'_>) -> Result<Self, AgentError> {
         let mut warnings = Vec::new();
         let workspace = open_workspace(setup)?;
-        let settings = session_settings(setup, &mut warnings)?;
+        let mut settings = session_settings(setup, &mut warnings)?;
         let servers = start_servers(setup, &workspace).await;
         let mode = setup.mode.unwrap_or(setup.config.permissions.mode);
         let shell = shell(setup);
@@ -128,7 +131,11 @@ impl Ground {
         let policy = Arc::new(policy);
         let judge = policy.clone();
         let workspace = workspace.passing_over(move |path| judge.skips(path));
-        let memories = memories(setup, workspace.cwd(), &mut warnings);
+        let (memories, root) = memories(setup, workspace.cwd(), &mut warnings);
+        settings.memory = Remembering::of(&setup.config.memory, memories.clone(), setup.zone.clone());
+        if let Some(memory) = &mut settings.memory {
+            memory.root = root;
+        }
         let mut sources = Sources::new(workspace.cwd(), setup.home.root());
         sources.home.clone_from(&setup.user_home);
         sources.window = settings.window;
@@ -208,6 +215,14 @@ impl Agent {
             todos: Todos::default(),
             skills: SharedSkills::new(ground.assembled.skills().clone()),
         };
+        // Off the path: what expired leaves the index, and files that somebody put there by hand get their lines.
+        let memories = ground.memories.clone();
+        tokio::task::spawn_blocking(move || {
+            for (_, store) in memories.stores() {
+                // It is tried again with the next session; what is wrong `throughline memory audit` tells.
+                let _ = store.repair_index(jiff::Timestamp::now());
+            }
+        });
         let todos = session.kept(TODOS).and_then(|kept| serde_json::from_value(kept.clone()).ok());
         of.todos.set(todos.unwrap_or_default());
         let tools = ground.tools(&setup, &of);
@@ -319,14 +334,15 @@ fn open_workspace(setup: &Setup<'_>) -> Result<Workspace, AgentError> {
 }
 
 /// What is remembered for the folder. Whose memories they are is told where that is not plain.
-fn memories(setup: &Setup<'_>, cwd: &Path, warnings: &mut Vec<String>) -> Memories {
+fn memories(setup: &Setup<'_>, cwd: &Path, warnings: &mut Vec<String>) -> (Memories, Option<PathBuf>) {
     let places = setup.config.memory.places();
     if places.tiers.is_empty() {
-        return Memories::default();
+        return (Memories::default(), None);
     }
     let project = Project::find(&setup.home, cwd);
     warnings.extend(project.notices.iter().cloned());
-    Memories::open(&setup.home, &project, &places)
+    let root = project.worktree.as_ref().map_or(&project.root, |worktree| &worktree.folder).clone();
+    (Memories::open(&setup.home, &project, &places), Some(root))
 }
 
 fn session_settings(setup: &Setup<'_>, warnings: &mut Vec<String>) -> Result<SessionSettings, AgentError> {

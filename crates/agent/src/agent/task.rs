@@ -91,6 +91,7 @@ pub(super) fn run<'a>(
         let start = Start { frame: kit.frame(), cwd: Some(kit.workspace.cwd().display().to_string()) };
         let mut settings = kit.settings.clone();
         settings.notes = None;
+        settings.memory = None;
         settings.tools.snip = false;
         settings.hooks = settings.hooks.for_helper();
         let opened = Session::open_under(&kit.home, parent, start, kit.models.clone(), settings);

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use throughline_core::{ToolDefinition, prompt, text};
-use throughline_memory::topics::{Added, Change, Meta, NewTopic, Saved, Topic, TopicType};
+use throughline_memory::extract::{Action, Proposal};
+use throughline_memory::topics::{Added, By, Change, Meta, NewTopic, Saved, Source, Topic, TopicType};
 use throughline_memory::{Memories, MemoriesError, MemoryId, Tier};
 use throughline_model::BoxFuture;
 
@@ -52,6 +53,7 @@ impl Tool for MemoryTool {
                     "name": text("add: a short title."),
                     "description": text("add: in one line, when this will help."),
                     "text": text("add: what to remember."),
+                    "quote": {"type": "array", "items": {"type": "string"}, "description": "add, forget: the user's own words that say so, copied letter by letter."},
                     "file": text("forget: which memory. add: change this one instead of adding. search: read this one whole."),
                 },
                 "required": ["action"],
@@ -103,6 +105,50 @@ impl Tool for MemoryTool {
     }
 }
 
+/// A change of memory that a call asks for.
+pub(crate) struct Changing {
+    /// For the gate.
+    pub(crate) proposal: Proposal,
+    /// For people: what would be remembered, whole.
+    pub(crate) shown: String,
+}
+
+/// The change that a call asks for; `None` if it changes nothing, or can't be understood.
+pub(crate) fn proposed(input: &Value) -> Option<Changing> {
+    let (action, kind, name, description, body) = match asked(input).ok()? {
+        Asked::List | Asked::Search { .. } | Asked::Read { .. } => return None,
+        Asked::Add { new } => (Action::Add, Some(new.kind), new.name, new.description, new.body),
+        Asked::Change { id, change } => {
+            let Change { kind, name, description, body, meta: _ } = change;
+            let file = id.to_string();
+            (
+                Action::Update { file },
+                kind,
+                name.unwrap_or_default(),
+                description.unwrap_or_default(),
+                body.unwrap_or_default(),
+            )
+        }
+        Asked::Forget { id } => {
+            (Action::Forget { file: id.to_string() }, None, String::new(), String::new(), String::new())
+        }
+    };
+    let shown = match &action {
+        Action::Add => format!("Remember: {name}: {body}"),
+        Action::Update { file } => format!("Change {file}: {name} {description} {body}"),
+        Action::Forget { file } => format!("Forget {file}"),
+    };
+    let quotes = match input.get("quote") {
+        Some(Value::String(quote)) => vec![quote.clone()],
+        Some(Value::Array(quotes)) => {
+            quotes.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+        }
+        Some(_) | None => Vec::new(),
+    };
+    let proposal = Proposal { action, kind, name, description, body, quotes, message: None, tier: None };
+    Some(Changing { proposal, shown: text::one_line(&shown, 1_000) })
+}
+
 /// What a call asks for.
 enum Asked {
     List,
@@ -149,13 +195,19 @@ fn asked(input: &Value) -> Result<Asked, String> {
                 name: needed("name", "add")?,
                 description: given("description")?.unwrap_or_default(),
                 body: needed("text", "add")?,
-                meta: Meta::default(),
+                meta: by_person(Timestamp::now()),
             };
             Ok(Asked::Add { new })
         }
         "forget" => Ok(Asked::Forget { id: needed("file", "forget")?.parse()? }),
         other => Err(format!("there is no action {other:?}: it is search, list, add or forget")),
     }
+}
+
+/// What this tool writes by itself a person has approved.
+fn by_person(at: Timestamp) -> Meta {
+    let source = Source { by: By::Person, session: None, messages: Vec::new(), at, quote: String::new() };
+    Meta { created: Some(at), evidence: 1, sources: vec![source], ..Meta::default() }
 }
 
 fn list(memories: &Memories) -> ToolOutput {

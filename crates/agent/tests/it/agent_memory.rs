@@ -3,7 +3,7 @@
 use crate::agent_world::{Room, World, call, last_result, scaffold};
 use serde_json::json;
 use std::fs;
-use throughline_agent::permissions::Mode;
+use throughline_agent::permissions::{Approval, Mode};
 use throughline_core::Wire;
 use throughline_memory::topics::{Meta, NewTopic, TopicType};
 use throughline_memory::{Memories, MemoryPlaces, Project, Tier};
@@ -52,7 +52,8 @@ async fn m1_a_session_in_a_worktree_is_told_what_the_project_knows_and_adds_to_i
     fs::create_dir(world.outside("other/src")).unwrap();
     world.project = "other/src";
     let mut agent = world.begin().await;
-    Room::default().turn(&mut agent, "go").await.unwrap();
+    // The user never said so: they are asked.
+    Room::with([Approval::Once]).turn(&mut agent, "go").await.unwrap();
     let told = scaffold(&world.server.requests()[0]);
     let at = |words: &str| told.find(words).unwrap_or_else(|| panic!("{words} in {told}"));
     assert!(at("Tests first") < at("## Memories of this worktree alone"));

@@ -133,6 +133,7 @@ impl World {
         let variables =
             BTreeMap::from([("PATH".into(), path), ("HOME".into(), user.clone().into_os_string())]);
         let setup = Setup {
+            zone: jiff::tz::TimeZone::UTC,
             home,
             cwd: self.outside(self.project),
             config: &loaded.config,

@@ -12,6 +12,7 @@ mod agent_memory;
 mod agent_own_tools;
 mod agent_people;
 mod agent_permissions;
+mod agent_remembering;
 mod agent_sub;
 mod agent_turns;
 mod agent_world;

@@ -2,6 +2,7 @@
 
 use super::recalled::{Recalling, Recollection};
 use super::{Session, SessionError, reminder};
+use crate::config::{ExtractBy, MemorySettings, RecallBy};
 use crate::telemetry::span::{self, Work};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -15,7 +16,7 @@ use throughline_memory::extract::{
     wrote_memory,
 };
 use throughline_memory::notes::{LastTurn, Thread};
-use throughline_memory::recall::Chosen;
+use throughline_memory::recall::{Chosen, RecallLimits};
 use throughline_memory::{Memories, MemoryId};
 use throughline_model::Tail;
 use tracing::Instrument;
@@ -42,6 +43,32 @@ pub struct Remembering {
     pub by_model: bool,
     /// How memories come back; `None`: they do not.
     pub recall: Option<Recalling>,
+}
+
+impl Remembering {
+    /// As the settings say; `None` if nothing is remembered.
+    pub fn of(settings: &MemorySettings, memories: Memories, zone: TimeZone) -> Option<Self> {
+        if memories.is_off() {
+            return None;
+        }
+        let MemorySettings { extract, recall, .. } = settings;
+        let limits = ExtractLimits {
+            every_turns: u32::try_from(extract.every_turns).unwrap_or(u32::MAX),
+            ..ExtractLimits::default()
+        };
+        let recalling = Recalling {
+            limits: RecallLimits { most: recall.most, tokens: recall.tokens, ..RecallLimits::default() },
+            by_model: recall.select == RecallBy::Model,
+        };
+        Some(Self {
+            memories,
+            root: None,
+            zone,
+            extract: (extract.every_turns > 0).then_some(limits),
+            by_model: extract.by == ExtractBy::Scribe,
+            recall: recall.enabled.then_some(recalling),
+        })
+    }
 }
 
 /// What a session knows of its own remembering.
