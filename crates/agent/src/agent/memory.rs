@@ -73,11 +73,11 @@ fn is_for_the_user(why: &Refusal) -> bool {
 }
 
 fn failed(refused: &Refused) -> ToolOutput {
-    let hint = match refused.why {
-        Refusal::NotSaid | Refusal::Reported | Refusal::Question => {
-            " Only what the user said is kept: give their own words in `quote`, copied letter by letter, or leave it."
-        }
-        _ => "",
+    let unsaid = matches!(refused.why, Refusal::NotSaid | Refusal::Reported | Refusal::Question);
+    let hint = if unsaid {
+        " Only what the user said is kept: give their own words in `quote`, copied letter by letter, or leave it."
+    } else {
+        ""
     };
     ToolOutput::failed(format!("Memory is unchanged: {}.{hint}", refused.why))
 }
