@@ -253,8 +253,15 @@ pub(crate) fn measure(set: &Set, half: Half) -> anyhow::Result<Vec<(&'static str
         }
     }
     let unbounded = RecallLimits { floor: 0.0, near_best: 0.0, tokens: 100_000, ..RecallLimits::default() };
+    // What the limits trade: the looser, the more comes back, of what helps and of what does not.
+    let looser = |floor: f32, near_best: f32| {
+        within(set, half, &RecallLimits { floor, near_best, ..RecallLimits::default() })
+    };
     Ok(vec![
         ("ours", ours(set, half)?),
+        ("ours, floor 1.0, near 0.6", looser(1.0, 0.6)?),
+        ("ours, floor 0.8, near 0.6", looser(0.8, 0.6)?),
+        ("ours, floor 0.6, near 0.5", looser(0.6, 0.5)?),
         ("ours without a floor", within(set, half, &unbounded)?),
         ("BM25 by the book", plain),
         ("all memories", everything),

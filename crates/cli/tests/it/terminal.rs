@@ -228,6 +228,8 @@ fn esc_stops_a_turn_and_the_next_one_goes_on() {
     pane.wait_for_prompt();
     pane.say("begin");
     pane.wait("esc to interrupt");
+    // Else the request that waits would be the second one.
+    pane.wait_until("the request", |_| server.count() == 1);
     pane.type_text("half a thou");
     pane.wait("❯ half a thou");
     pane.keys(&["Escape"]);

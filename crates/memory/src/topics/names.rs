@@ -6,8 +6,8 @@ use super::error::TopicError;
 /// The index.
 pub(super) const INDEX: &str = "MEMORY.md";
 
-/// Bytes of a name that become part of the file's name.
-const LEGIBLE: usize = 48;
+/// Bytes of a name that become part of the file's name: a line of the index has room for more than names.
+const LEGIBLE: usize = 36;
 
 /// A file name for a memory, without its ending: one harmless part of a path on every system, and legible. The type in front keeps
 /// it from being hidden, reserved, or the index.
@@ -16,6 +16,9 @@ pub(super) fn stem(kind: TopicType, name: &str) -> String {
     for c in name.chars().flat_map(char::to_lowercase) {
         if c.is_alphanumeric() {
             if slug.len() + c.len_utf8() > LEGIBLE {
+                // Whole words, unless the first ones take half of the room.
+                let end = slug.rfind('-').filter(|end| *end >= LEGIBLE / 2).unwrap_or(slug.len());
+                slug.truncate(end);
                 break;
             }
             slug.push(c);
