@@ -27,7 +27,7 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
     for half in [Half::Tuned, Half::Held] {
         println!("  {half}:");
         for (name, score) in comes_back::measure(&set, half)? {
-            println!("    {name:<22} {score}");
+            println!("    {name:<25} {score}");
         }
         let ours = comes_back::ours(&set, half)?;
         failed += verdict_at_least("recall@5", ours.recall(), comes_back::RECALL);
@@ -37,7 +37,7 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
     }
     println!("  all projects in one folder, though they never are (how well words alone tell them apart):");
     for (name, score) in comes_back::measure_together(&set)? {
-        println!("    {name:<22} {score}");
+        println!("    {name:<25} {score}");
     }
     Ok(failed + locomo::run(&setup.data)?)
 }

@@ -169,9 +169,7 @@ impl Show {
             }
             Event::Notice { notice: text } => self.write(state, Last::Note, &notice(&text.to_string(), look)),
             Event::Warning { text } => self.write(state, Last::Note, &notice(&text, look)),
-            Event::Memory { text } => {
-                self.write(state, Last::Note, &notice(&format!("memory: {text}"), look))
-            }
+            Event::Memory { text } => self.write(state, Last::Note, &aside("✎ ", &text, look.width)),
             Event::Steered { text } => {
                 self.finish_answer(state);
                 self.write(state, Last::Note, &said(&text, look.width));
@@ -247,9 +245,14 @@ impl Listener for Show {
 
 /// What the user said, as it is repeated.
 pub(crate) fn said(text: &str, width: usize) -> Vec<Line> {
+    aside("❯ ", text, width)
+}
+
+/// Something beside the conversation, behind a mark of two columns.
+fn aside(mark: &str, text: &str, width: usize) -> Vec<Line> {
     let text = Line::from(Span::dim(text));
     let mark = |(at, row): (usize, &Line)| {
-        let mut line = Line::from(Span::dim(if at == 0 { "❯ " } else { "  " }));
+        let mut line = Line::from(Span::dim(if at == 0 { mark } else { "  " }));
         line.extend(row);
         line
     };

@@ -163,6 +163,11 @@ impl Shelves {
                     .stores()
                     .filter_map(|(tier, _)| Some((tier, self.catalogues.get(&tier)?)))
                     .collect();
+                // One state of each from the first look to the last: somebody else may take a memory in anew meanwhile.
+                let mut held = Vec::with_capacity(catalogues.len());
+                for (tier, catalogue) in &catalogues {
+                    held.push(catalogue.hold_still().map_err(|error| Failure { tier: *tier, error })?);
+                }
                 ask(&catalogues)
             });
             match asked {

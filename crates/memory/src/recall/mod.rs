@@ -109,7 +109,7 @@ pub struct RecallLimits {
 
 impl Default for RecallLimits {
     fn default() -> Self {
-        Self { most: 5, tokens: 2_000, floor: 1.2, near_best: 0.7 }
+        Self { most: 5, tokens: 2_000, floor: 0.8, near_best: 0.6 }
     }
 }
 

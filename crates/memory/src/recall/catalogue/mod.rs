@@ -43,6 +43,11 @@ pub(crate) struct Card {
 }
 
 impl Catalogue {
+    /// What is asked while this is held is answered from one state.
+    pub(crate) fn hold_still(&self) -> rusqlite::Result<rusqlite::Transaction<'_>> {
+        self.db.unchecked_transaction()
+    }
+
     /// The catalogue of a folder: the one on disk, made or made anew as need be; else one in memory. `None` if not even that can be.
     pub(crate) fn open(store: &TopicStore) -> Option<Self> {
         Self::on_disk(store).or_else(Self::in_memory)

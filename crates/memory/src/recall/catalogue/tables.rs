@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Its file among our files.
 const FILE: &str = "catalogue.db";
 /// How long somebody else who writes is waited for.
-const PATIENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Changes with the tables below.
 const LAYOUT: u32 = 1;
 
