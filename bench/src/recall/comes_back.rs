@@ -60,7 +60,7 @@ impl fmt::Display for Half {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Tuned => "the half that was tuned on",
-            Self::Held => "the half that was not looked at",
+            Self::Held => "the half that was held back",
         })
     }
 }
