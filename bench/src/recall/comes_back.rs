@@ -1,7 +1,7 @@
 //! Our own set, `bench/data/comes_back.jsonl`: memories as they are written, requests as they are typed weeks later.
 //!
 //! Lines are memories (`file`, `type`, `name`, `description`, `body`) or requests (`ask`, `wants`; `fine` are memories that do no harm). A
-//! request belongs to one half by a hash of its words: what was tuned was tuned on one half, and the other was not looked at.
+//! request belongs to one half by a hash of its words: what was tuned was tuned on one half, and the other was held back. The limits were chosen when both had been seen.
 
 use super::baseline::Plain;
 use anyhow::{Context, bail};

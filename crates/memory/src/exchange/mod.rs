@@ -9,7 +9,7 @@
 //! **Twice is once.** What was sent and taken is remembered by hash in `.throughline/exchange.json` of our folder: a second
 //! export or import changes nothing, what came from us does not come back as new, and what was forgotten here is not taken again.
 //!
-//! Text from elsewhere is data, and [redacted](crate::redact()) on its way in and out.
+//! Text from elsewhere is data, and [redacted](crate::redact) on its way in and out.
 //!
 //! ```
 //! use throughline_memory::exchange::{Action, Exchange, Other, Proposals};
