@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 use throughline_agent::permissions::Mode;
 use throughline_engine::hooks::Run;
 use throughline_memory::extract::written;
+use throughline_memory::recall::Recall;
 use throughline_memory::topics::{Added, By, Meta, NewTopic, Source};
 use throughline_memory::{Listed, Memories, MemoryId, Project, Tier};
 
@@ -100,9 +101,10 @@ impl Driver<'_> {
         };
         match words {
             Some(words) => {
-                for (id, found) in memories.search_live(words, FOUND, self.context.now()) {
-                    lines.extend(row(&name(&id, &found.topic.name), &found.topic.description, look));
-                    lines.extend(markdown::render(&found.topic.body, look));
+                for one in Recall::new(memories.clone()).search(words, FOUND, self.context.now()) {
+                    let Ok(topic) = memories.read(&one.id) else { continue };
+                    lines.extend(row(&name(&one.id, &topic.name), &topic.description, look));
+                    lines.extend(markdown::render(&topic.body, look));
                     lines.push(Line::new());
                 }
             }

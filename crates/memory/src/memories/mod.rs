@@ -234,15 +234,6 @@ impl Memories {
         self.stores().flat_map(|(tier, store)| search_in(tier, store, query)).take(limit).collect()
     }
 
-    /// The same without those that are over.
-    pub fn search_live(&self, query: &str, limit: usize, now: Timestamp) -> Vec<(MemoryId, Found)> {
-        let all = self.stores.iter().flat_map(|(tier, store)| {
-            let live = move |(_, found): &(MemoryId, Found)| store.lifetimes().is_live(&found.topic, now);
-            search_in(*tier, store, query).filter(live)
-        });
-        all.take(limit).collect()
-    }
-
     /// Which memory is meant by a file's name, a memory's name, or words of it.
     pub fn find(&self, text: &str) -> Lookup {
         let text = text.trim();
