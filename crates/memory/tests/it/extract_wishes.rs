@@ -44,6 +44,10 @@ fn m4_what_is_to_be_forgotten_is_heard_in_english_and_chinese() {
         ("Forget what I said about tabs.", "what I said about tabs."),
         ("Please forget that I prefer short answers", "that I prefer short answers"),
         ("forget the rule about squash merges", "the rule about squash merges"),
+        (
+            "Forget that releases of this project go out on Tuesdays",
+            "that releases of this project go out on Tuesdays",
+        ),
         ("Forget my timezone", "my timezone"),
         ("Remove the deploy freeze from your memory", "the deploy freeze"),
         ("Delete the memory about the billing migration.", "the billing migration."),
@@ -80,6 +84,7 @@ fn m4_questions_idioms_reminders_features_quotes_and_pasted_text_are_no_wishes()
         "Remember?",
         "Forget it.",
         "forget that, let's do the other one",
+        "forget that approach, the other one is better",
         "Forget about the tests for now",
         "never mind, forget it",
         "I forgot to add the tests",
