@@ -1,14 +1,12 @@
 //! What of a project the user's words name, and is there: paths, symbols, commits.
 
+use crate::recall::holds;
 use crate::topics::Anchor;
 use std::path::{Component, Path};
-use std::process::{Command, Stdio};
 use throughline_core::entity::{Kind, scan};
 
 /// Anchors of one memory at most.
 const MOST: usize = 5;
-/// Larger files are not searched for a symbol.
-const SEARCHED_BYTES: u64 = 1 << 20;
 
 /// The anchors that a text names and that are under `root`.
 pub fn anchors(text: &str, root: Option<&Path>) -> Vec<Anchor> {
@@ -32,18 +30,17 @@ pub fn anchors(text: &str, root: Option<&Path>) -> Vec<Anchor> {
     };
     let paths: Vec<String> = paths.into_iter().filter_map(|path| inside(&root, path)).collect();
     for path in &paths {
-        let own: Vec<&str> =
-            names.iter().copied().filter_map(|name| defined(&root.join(path), name)).collect();
+        let own: Vec<Anchor> = names.iter().filter_map(|name| defined(&root, path, name)).collect();
         if own.is_empty() {
             add(Anchor::Path(path.clone()));
         }
-        for name in own {
-            add(Anchor::Symbol { path: path.clone(), name: name.to_owned() });
-        }
+        own.into_iter().for_each(&mut add);
     }
-    for id in commits {
-        if is_commit(&root, id) {
-            add(Anchor::Commit(id.to_owned()));
+    // Shorter ones are as likely numbers.
+    for id in commits.into_iter().filter(|id| id.len() >= 7) {
+        let anchor = Anchor::Commit(id.to_owned());
+        if holds(&root, &anchor) {
+            add(anchor);
         }
     }
     found
@@ -66,31 +63,12 @@ fn inside(root: &Path, path: &str) -> Option<String> {
     (!relative.is_empty() && real.starts_with(root)).then_some(relative)
 }
 
-/// The last part of a name, if the file has it as a word.
-fn defined<'a>(file: &Path, name: &'a str) -> Option<&'a str> {
+/// The symbol of a file that a name means, if it stands there.
+fn defined(root: &Path, path: &str, name: &str) -> Option<Anchor> {
     let name = name.rsplit(['.', ':']).next()?.trim_end_matches("()");
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    if name.len() < 3 || !name.chars().all(is_word) {
-        return None;
-    }
-    let size = file.metadata().ok().filter(|meta| meta.is_file())?.len();
-    let text = (size <= SEARCHED_BYTES).then(|| std::fs::read_to_string(file).ok()).flatten()?;
-    text.split(|c| !is_word(c)).any(|word| word == name).then_some(name)
-}
-
-/// Whether the project's history has this commit. Without git nothing is known of it.
-fn is_commit(root: &Path, id: &str) -> bool {
-    let is_hash = (7..=40).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit());
-    is_hash
-        && Command::new("git")
-            .arg("-C")
-            .arg(root)
-            .args(["cat-file", "-e", &format!("{id}^{{commit}}")])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
+    let is_name = name.len() >= 3 && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let anchor = Anchor::Symbol { path: path.to_owned(), name: name.to_owned() };
+    (is_name && holds(root, &anchor)).then_some(anchor)
 }
 
 #[cfg(test)]
@@ -111,6 +89,10 @@ mod tests {
         assert_eq!(found("不要改 src/json.rs 里的 other_name"), ["path:src/json.rs"]);
         assert!(found("see ../secret.rs and /etc/hosts").is_empty());
         assert!(found("see commit 4f2a9c1d").is_empty());
+        std::fs::create_dir_all(root.join(".git/objects/4f")).unwrap();
+        std::fs::write(root.join(".git/objects/4f/2a9c1d0e"), "x").unwrap();
+        assert_eq!(found("see commit 4f2a9c1d"), ["commit:4f2a9c1d"]);
+        assert!(found("see commit 4f2a9c1e").is_empty());
         assert!(anchors("src/json.rs", None).is_empty());
     }
 }

@@ -29,6 +29,11 @@ pub fn gone(root: &Path, anchors: &[Anchor]) -> Vec<String> {
     looked_at.filter(|anchor| check(root, anchor) == Check::Gone).map(in_words).collect()
 }
 
+/// Whether what an anchor names is surely there.
+pub(crate) fn holds(root: &Path, anchor: &Anchor) -> bool {
+    check(root, anchor) == Check::Holds
+}
+
 fn in_words(anchor: &Anchor) -> String {
     match anchor {
         Anchor::Path(path) => format!("{path} is not in the project any more"),
@@ -86,7 +91,8 @@ fn names(file: &Path, name: &str) -> Check {
     if stands { Check::Holds } else { Check::Gone }
 }
 
-/// Whether the repository has a commit, by its whole id or the beginning of it.
+/// Whether the repository has a commit, by its whole id or the beginning of it. The files are read; the git program is not asked, for
+/// a repository's own settings can make it run others.
 fn commit(root: &Path, id: &str) -> Check {
     let id = id.to_ascii_lowercase();
     let is_hex = id.len() >= 4 && id.len() <= 64 && id.bytes().all(|b| b.is_ascii_hexdigit());

@@ -60,6 +60,7 @@ mod weigh;
 mod words;
 
 pub use anchors::gone;
+pub(crate) use anchors::holds;
 pub use by_model::ByModel;
 pub(crate) use fit::rank;
 pub use recaller::Recall;
