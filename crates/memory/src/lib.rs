@@ -42,6 +42,7 @@
 //! # }
 //! ```
 
+mod by_model;
 pub mod exchange;
 pub mod extract;
 mod lock;
@@ -54,5 +55,6 @@ pub mod redact;
 pub mod topics;
 pub mod usage;
 
+pub use by_model::ByModel;
 pub use memories::{Listed, Lookup, Memories, MemoriesError, MemoryId, MemoryPlaces, SessionIndex, Tier};
 pub use project::{Checkout, Project, ProjectError, ProjectSlug, Remote, Worktree};

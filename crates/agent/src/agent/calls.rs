@@ -144,11 +144,7 @@ impl Agent {
             diff: permitted.tool.preview(&permitted.input, &self.kit.workspace),
         };
         self.session.notify("permission", &format!("asked for permission: {}", ask.summary)).await;
-        let approval = tokio::select! {
-            approval = desk.approver.approve(ask) => approval,
-            () = desk.cancel.cancelled() => Approval::Stop,
-        };
-        match approval {
+        match desk.approve(ask).await {
             Approval::Once => Fate::Run,
             Approval::Session(rule) => {
                 self.kit.policy.input().approvals.add_for_session(rule);
@@ -233,11 +229,7 @@ impl Agent {
             offers: Vec::new(),
             diff: Vec::new(),
         };
-        let approval = tokio::select! {
-            approval = desk.approver.approve(ask) => approval,
-            () = desk.cancel.cancelled() => Approval::Stop,
-        };
-        match approval {
+        match desk.approve(ask).await {
             Approval::Once | Approval::Session(_) | Approval::Project(_) => {
                 self.kit.mode.set(self.kit.after_plan);
                 let text = "The user approved the plan. Plan mode is over: carry it out.";

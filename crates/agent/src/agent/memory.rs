@@ -32,11 +32,7 @@ impl Agent {
             offers: Vec::new(),
             diff: Vec::new(),
         };
-        let approval = tokio::select! {
-            approval = desk.approver.approve(ask) => approval,
-            () = desk.cancel.cancelled() => Approval::Stop,
-        };
-        match approval {
+        match desk.approve(ask).await {
             Approval::Once | Approval::Session(_) | Approval::Project(_) => None,
             Approval::Refuse { why: Some(why) } => Some(ToolOutput::failed(format!("refused: {why}"))),
             Approval::Refuse { why: None } => Some(failed(&refused)),

@@ -26,7 +26,7 @@ pub use task::Task;
 use crate::Listener;
 use crate::assembly::{Assembled, SharedSkills, Told};
 use crate::mcp::McpServers;
-use crate::permissions::{Approver, Policy};
+use crate::permissions::{Approval, Approver, Ask, Policy};
 use crate::tools::bash::Tasks;
 use crate::workspace::Workspace;
 use kit::Kit;
@@ -46,6 +46,16 @@ pub struct Desk<'a> {
     pub inbox: &'a Inbox,
     /// Stops the turn.
     pub cancel: CancelToken,
+}
+
+impl Desk<'_> {
+    /// Asks for permission; who stops the turn meanwhile has answered.
+    async fn approve(&self, ask: Ask) -> Approval {
+        tokio::select! {
+            approval = self.approver.approve(ask) => approval,
+            () = self.cancel.cancelled() => Approval::Stop,
+        }
+    }
 }
 
 /// An agent at work in a folder.

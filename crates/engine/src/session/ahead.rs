@@ -14,6 +14,7 @@ use throughline_core::pipeline::Preparation;
 use throughline_core::profile::Strategy;
 use throughline_core::stages::collapse::Span;
 use throughline_core::{Entry, Message, Role, prompt};
+use throughline_memory::ByModel;
 use throughline_memory::extract::Extracted;
 use throughline_memory::notes::Updated;
 use throughline_model::{CancelToken, Caps, Fork, Model, NoTools, Permit, Prefix, Receipt, Tail};
@@ -69,6 +70,21 @@ pub(super) struct Helper {
     pub(super) caps: Caps,
     pub(super) permit: Option<Permit>,
     pub(super) cancel: CancelToken,
+}
+
+impl Helper {
+    /// What it takes to ask it.
+    pub(super) fn ask<'a>(&'a self, price: &'a Price) -> ByModel<'a> {
+        ByModel {
+            model: &*self.model,
+            prefix: &self.prefix,
+            since: &self.since,
+            caps: &self.caps,
+            price,
+            tail: Tail::default(),
+            cancel: self.cancel.clone(),
+        }
+    }
 }
 
 /// A request in the background, with all that it needs.

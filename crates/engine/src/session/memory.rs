@@ -11,14 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use throughline_core::{Event, Message, MessageId, SessionId};
 use throughline_memory::extract::{
-    Applied, Did, EXTRACT_JOB, ExtractByModel, ExtractJob, ExtractLimits, ExtractRecord, ExtractTrigger,
-    Extracted, Granted, Proposal, Refusal, Refused, Skip, TurnEnd, Wish, Wished, extract, grant_now,
-    wrote_memory,
+    Applied, Did, EXTRACT_JOB, ExtractJob, ExtractLimits, ExtractRecord, ExtractTrigger, Extracted, Granted,
+    Proposal, Refusal, Refused, Skip, TurnEnd, Wish, Wished, extract, grant_now, wrote_memory,
 };
 use throughline_memory::notes::{LastTurn, Thread};
 use throughline_memory::recall::{Chosen, RecallLimits};
 use throughline_memory::{Memories, MemoryId};
-use throughline_model::Tail;
 use tracing::Instrument;
 
 /// Tokens that an extraction writes, as a rule.
@@ -259,15 +257,7 @@ impl Session {
         let price = self.pipeline.settings().price.clone();
         let span = span::background(&self.id, Work::Extraction);
         let work = async move {
-            let model = helper.as_ref().map(|helper| ExtractByModel {
-                model: &*helper.model,
-                prefix: &helper.prefix,
-                since: &helper.since,
-                caps: &helper.caps,
-                price: &price,
-                tail: Tail::default(),
-                cancel: helper.cancel.clone(),
-            });
+            let model = helper.as_ref().map(|helper| helper.ask(&price));
             let extracted = extract(job, model).await;
             if let (Some(permit), Some(receipt)) =
                 (helper.and_then(|helper| helper.permit), &extracted.receipt)

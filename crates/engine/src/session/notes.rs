@@ -8,10 +8,10 @@ use throughline_core::compaction::Notes;
 use throughline_core::tokens::Counter;
 use throughline_core::{Event, Message};
 use throughline_memory::notes::{
-    Author, ByModel, JOB, Keeping, NotesFile, NotesKeeper, Observation, Thread, Update, Updated, update,
+    Author, JOB, Keeping, NotesFile, NotesKeeper, Observation, Thread, Update, Updated, update,
 };
 use throughline_memory::{Checkout, ProjectSlug};
-use throughline_model::{Permit, Tail, Usage};
+use throughline_model::{Permit, Usage};
 use tracing::{Instrument, Span};
 
 /// Tokens that an update of the notes writes, as a rule.
@@ -74,16 +74,7 @@ impl Session {
         let price = self.pipeline.settings().price.clone();
         let span = span::background(&self.id, Work::Notes);
         let work = async move {
-            let by = by_model.as_ref().map(|asked| ByModel {
-                model: &*asked.model,
-                prefix: &asked.prefix,
-                since: &asked.since,
-                caps: &asked.caps,
-                price: &price,
-                tail: Tail::default(),
-                cancel: asked.cancel.clone(),
-                means: None,
-            });
+            let by = by_model.as_ref().map(|helper| helper.ask(&price));
             let updated =
                 update(Update { job, model: by, knowledge: &knowledge, counter: &mut counter }).await;
             if let (Some(permit), Some(receipt)) =

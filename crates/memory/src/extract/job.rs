@@ -11,14 +11,13 @@ use super::refusal::Refusal;
 use super::said::Said;
 use super::toolbox::MemoryReader;
 use super::wish::{self, Wish};
-use crate::Memories;
 use crate::notes::Author;
+use crate::{ByModel, Memories};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::path::PathBuf;
-use throughline_core::cost::Price;
 use throughline_core::{Message, MessageId, SessionId};
-use throughline_model::{CancelToken, Caps, End, Fork, Model, Prefix, Receipt, Tail};
+use throughline_model::{End, Receipt};
 
 /// The name of the job, for receipts.
 pub const EXTRACT_JOB: &str = "extract";
@@ -51,24 +50,6 @@ pub struct ExtractJob {
     pub zone: TimeZone,
     /// What may be done.
     pub limits: ExtractLimits,
-}
-
-/// A model, and what it is shown and may take.
-pub struct ExtractByModel<'a> {
-    /// Who is asked.
-    pub model: &'a dyn Model,
-    /// The conversation's last request.
-    pub prefix: &'a Prefix,
-    /// What was said since.
-    pub since: &'a [Message],
-    /// What the fork may take.
-    pub caps: &'a Caps,
-    /// What the model costs.
-    pub price: &'a Price,
-    /// How its requests differ from the parent's.
-    pub tail: Tail,
-    /// Stops it.
-    pub cancel: CancelToken,
 }
 
 /// What came of an extraction.
@@ -119,7 +100,7 @@ enum Answered {
 /// If the model fails, or says something that can't be understood, the offline scribe does the work; after a failure the cursor
 /// stays, so that the model sees the messages the next time. Doing it again does no harm: a memory that rests on a message already
 /// is left as it is.
-pub async fn extract(job: ExtractJob, model: Option<ExtractByModel<'_>>) -> Extracted {
+pub async fn extract(job: ExtractJob, model: Option<ByModel<'_>>) -> Extracted {
     let heard = job.heard();
     let end = job.messages.last().map(|message| message.id.clone());
     let mut extracted = Extracted {
@@ -244,19 +225,9 @@ impl Extracted {
     }
 }
 
-async fn ask(job: &ExtractJob, heard: &Heard, by: ExtractByModel<'_>) -> (Answered, Receipt) {
+async fn ask(job: &ExtractJob, heard: &Heard, by: ByModel<'_>) -> (Answered, Receipt) {
     let ask = Ask { memories: &job.memories, said: &heard.said[heard.old..], limits: &job.limits };
-    let fork = Fork {
-        job: EXTRACT_JOB,
-        model: by.model,
-        prefix: by.prefix,
-        since: by.since,
-        ask: ask.to_message(),
-        caps: by.caps,
-        price: by.price,
-        tail: by.tail,
-        cancel: by.cancel,
-    };
+    let fork = by.fork(EXTRACT_JOB, ask.to_message());
     let forked = fork.run(&mut MemoryReader::new(&job.memories)).await;
     let answered = match forked.end {
         End::Done => match parse(&forked.text) {

@@ -41,7 +41,7 @@ mod wish;
 mod written;
 
 pub use anchors::anchors;
-pub use job::{EXTRACT_JOB, ExtractByModel, ExtractJob, Extracted, extract};
+pub use job::{EXTRACT_JOB, ExtractJob, Extracted, extract};
 pub use limits::ExtractLimits;
 pub use now::{Granted, Wished, forget_now, grant_now, remember_now};
 pub use proposal::{Action, Applied, Did, Proposal, Refused};

@@ -45,4 +45,4 @@ pub use skill::{Skill, SkillError, SkillLimits};
 pub use skillify::{Skillified, Skillify, skillify};
 pub use template::{Template, TemplateError, Wording, fill};
 pub use trigger::{Due, LastTurn, Observation, Thread, Trigger, boundary};
-pub use update::{ByModel, JOB, Kept, Outcome, Update, Updated, update};
+pub use update::{JOB, Kept, Outcome, Update, Updated, update};

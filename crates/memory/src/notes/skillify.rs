@@ -3,11 +3,11 @@
 use super::record::Author;
 use super::skill::{Skill, SkillError, SkillLimits, one_line, slug};
 use super::template::fill;
-use super::update::ByModel;
+use crate::ByModel;
 use throughline_core::facts::{DirectiveKind, Facts, Said};
 use throughline_core::tokens::Counter;
 use throughline_core::{Flags, Message, Role, SharedKnowledge, prompt};
-use throughline_model::{End, Fork, NoTools, Receipt};
+use throughline_model::{End, NoTools, Receipt};
 
 const PROMPT: &str = include_str!("../../../../prompts/skillify.md");
 /// The name of the job, for receipts.
@@ -63,17 +63,7 @@ pub async fn skillify(order: Skillify<'_>) -> Skillified {
     ];
     let mut ask = Message::text(Role::User, fill(prompt(PROMPT), &values));
     ask.flags = Flags { meta: true, ..Flags::default() };
-    let fork = Fork {
-        job: JOB,
-        model: by.model,
-        prefix: by.prefix,
-        since: by.since,
-        ask,
-        caps: by.caps,
-        price: by.price,
-        tail: by.tail,
-        cancel: by.cancel,
-    };
+    let fork = by.fork(JOB, ask);
     let forked = fork.run(&mut NoTools).await;
     let read = match &forked.end {
         End::Done => Skill::read(&forked.text, &limits).and_then(|(skill, repairs)| {

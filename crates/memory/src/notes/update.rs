@@ -9,10 +9,10 @@ use super::mend::mend;
 use super::offline::Offline;
 use super::prompt::{Ask, Means, notes_in};
 use super::record::{Author, NotesRecord};
-use throughline_core::cost::Price;
+use crate::ByModel;
+use throughline_core::SharedKnowledge;
 use throughline_core::tokens::Counter;
-use throughline_core::{Message, SharedKnowledge};
-use throughline_model::{CancelToken, Cap, Caps, End, Fork, Model, Prefix, Receipt, Tail};
+use throughline_model::{Cap, End, Receipt};
 
 /// The name of the job, for receipts.
 pub const JOB: &str = "notes";
@@ -27,26 +27,6 @@ pub struct Update<'a> {
     pub knowledge: &'a SharedKnowledge,
     /// Counts the notes.
     pub counter: &'a mut Counter,
-}
-
-/// A model, and what it is shown and may take.
-pub struct ByModel<'a> {
-    /// Who is asked.
-    pub model: &'a dyn Model,
-    /// The conversation's last request.
-    pub prefix: &'a Prefix,
-    /// What was said since.
-    pub since: &'a [Message],
-    /// What the fork may take.
-    pub caps: &'a Caps,
-    /// What the model costs.
-    pub price: &'a Price,
-    /// How its requests differ from the parent's.
-    pub tail: Tail,
-    /// Stops it.
-    pub cancel: CancelToken,
-    /// How notes are handed over; `None`: as the tools of the request allow. Models that call no tools need [`Means::Text`].
-    pub means: Option<Means>,
 }
 
 /// What came of an update.
@@ -144,7 +124,7 @@ async fn by_model(job: &Job, by: ByModel<'_>, counter: &mut Counter) -> (Result<
     let template = &job.wording.template;
     let path = job.file.path();
     let notes = job.notes.to_text();
-    let means = by.means.unwrap_or_else(|| Means::of_request(by.prefix.bytes()));
+    let means = Means::of_request(by.prefix.bytes());
     let over = Over::of(&job.notes.sizes(counter), &job.limits);
     let ask = Ask {
         wording: &job.wording,
@@ -154,17 +134,7 @@ async fn by_model(job: &Job, by: ByModel<'_>, counter: &mut Counter) -> (Result<
         limits: &job.limits,
         over: over.as_ref(),
     };
-    let fork = Fork {
-        job: JOB,
-        model: by.model,
-        prefix: by.prefix,
-        since: by.since,
-        ask: ask.to_message(),
-        caps: by.caps,
-        price: by.price,
-        tail: by.tail,
-        cancel: by.cancel,
-    };
+    let fork = by.fork(JOB, ask.to_message());
     let mut editor = NotesEditor::new(&path, template, &notes);
     let forked = fork.run(&mut editor).await;
     let edited = editor.finish();

@@ -11,10 +11,11 @@ use throughline_core::{
     ToolInput, ToolResult,
 };
 use throughline_ledger::Home;
+use throughline_memory::ByModel;
 use throughline_memory::ProjectSlug;
 use throughline_memory::notes::{
-    ByModel, Job, Keeping, LastTurn, NotesFile, NotesKeeper, NotesLimits, Observation, Thread, Update,
-    Updated, Wording, update,
+    Job, Keeping, LastTurn, NotesFile, NotesKeeper, NotesLimits, Observation, Thread, Update, Updated,
+    Wording, update,
 };
 use throughline_model::{
     BoxFuture, CancelToken, Caps, Clock, Delivery, Http, Prefix, Provider, Tail, Timeouts, Wire, body,
@@ -184,7 +185,6 @@ impl Parent {
             price: &self.price,
             tail: Tail::default(),
             cancel: self.cancel.clone(),
-            means: None,
         }
     }
 

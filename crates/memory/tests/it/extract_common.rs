@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use throughline_core::cost::Price;
 use throughline_core::{Block, Flags, Fragment, Message, Role, SessionId, ToolDefinition};
+use throughline_memory::ByModel;
 use throughline_memory::extract::{
-    ExtractByModel, ExtractJob, ExtractLimits, Extracted, Granted, Wished, extract, grant_now,
+    ExtractJob, ExtractLimits, Extracted, Granted, Wished, extract, grant_now,
 };
 use throughline_memory::topics::{Added, By, Meta, NewTopic, Source, Topic, TopicStore, TopicType};
 use throughline_memory::{Memories, MemoryId, Tier};
@@ -218,8 +219,8 @@ impl Talk {
         }
     }
 
-    pub(crate) fn by_model(&self) -> ExtractByModel<'_> {
-        ExtractByModel {
+    pub(crate) fn by_model(&self) -> ByModel<'_> {
+        ByModel {
             model: &self.model,
             prefix: &self.prefix,
             since: &[],

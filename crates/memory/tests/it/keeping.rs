@@ -98,7 +98,7 @@ async fn fail(
     let prefix =
         Prefix::new(Wire::Chat, br#"{"model":"m","messages":[{"role":"user","content":"Go."}]}"#.to_vec())
             .unwrap();
-    let by = throughline_memory::notes::ByModel {
+    let by = throughline_memory::ByModel {
         model: &model,
         prefix: &prefix,
         since: &[],
@@ -106,7 +106,6 @@ async fn fail(
         price: &throughline_core::cost::Price::unknown(),
         tail: Tail::default(),
         cancel: CancelToken::new(),
-        means: None,
     };
     update(Update { job, model: Some(by), knowledge: &knowledge(messages), counter: &mut counter() }).await
 }
