@@ -90,7 +90,7 @@ fn marked(text: &str) -> Vec<Line<'_>> {
 }
 
 /// Whether a text holds characters that are not seen: whoever types does not type them.
-pub(super) fn has_hidden(text: &str) -> bool {
+pub(crate) fn has_hidden(text: &str) -> bool {
     let is_right_to_left =
         |c: char| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}');
     let joins = text.contains(|c: char| {
@@ -117,7 +117,7 @@ pub(super) fn has_hidden(text: &str) -> bool {
 }
 
 /// Whether a word mixes letters of scripts that look alike.
-pub(super) fn has_mixed_word(text: &str) -> bool {
+pub(crate) fn has_mixed_word(text: &str) -> bool {
     let is_latin = |c: char| c.is_ascii_alphabetic();
     let is_alike = |c: char| matches!(c, '\u{370}'..='\u{52f}' | '\u{13a0}'..='\u{13ff}' | '\u{1d400}'..='\u{1d7ff}' | '\u{ff21}'..='\u{ff5a}');
     text.split(|c: char| !c.is_alphanumeric()).any(|word| word.contains(is_latin) && word.contains(is_alike))

@@ -40,6 +40,8 @@ mod trigger;
 mod wish;
 mod written;
 
+pub(crate) use material::{has_hidden, has_mixed_word};
+
 pub use anchors::anchors;
 pub use job::{EXTRACT_JOB, ExtractJob, Extracted, extract};
 pub use limits::ExtractLimits;

@@ -16,9 +16,12 @@
 mod evidence;
 mod finding;
 mod limits;
+mod offline;
 mod scope;
+pub mod voice;
 
 pub use evidence::{Evidence, EvidenceKey};
 pub use finding::{Basis, Extraction, Finding, FindingKind, Reach, TaskOutcome};
 pub use limits::HandbookLimits;
+pub use offline::Gatherer;
 pub use scope::{HomeId, ProjectKey, Scope};
