@@ -46,6 +46,7 @@ mod by_model;
 pub mod exchange;
 pub mod extract;
 pub mod handbook;
+mod history;
 mod lock;
 mod memories;
 pub mod memory_tool;

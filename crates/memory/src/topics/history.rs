@@ -4,10 +4,10 @@
 //! lie in 256 folders by a hash of their names, so that a commit among ten thousand memories writes a short list and not a long one.
 
 use super::folder::Stamp;
-use super::git::{BRANCH, Dates, Refusal, Repository, quoted};
 use super::names::INDEX;
-use super::recorded::{ChangeKind, ID, Recorded, parse};
+use super::recorded::{ChangeKind, ID, Recorded};
 use super::yaml::one_line;
+use crate::history::{BRANCH, Dates, Draft, Refusal, Repository, When, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -79,38 +79,9 @@ impl History {
         files: &BTreeMap<String, Option<Vec<u8>>>,
     ) -> Result<String, Refusal> {
         let repository = self.repository()?;
-        let parent = repository.head()?;
-        let mut stream = Vec::new();
-        let text = message.text(&change_id(parent.as_deref(), message, files));
-        stream.extend_from_slice(
-            format!(
-                "commit {BRANCH}\ncommitter throughline <throughline@localhost> now\ndata {}\n{text}\n",
-                text.len()
-            )
-            .as_bytes(),
-        );
-        if let Some(parent) = parent {
-            stream.extend_from_slice(format!("from {parent}\n").as_bytes());
-        }
-        for (file, content) in files {
-            let path = quoted(&shelved(file));
-            match content {
-                Some(content) => {
-                    stream.extend_from_slice(
-                        format!("M 100644 inline {path}\ndata {}\n", content.len()).as_bytes(),
-                    );
-                    stream.extend_from_slice(content);
-                    stream.push(b'\n');
-                }
-                None => stream.extend_from_slice(format!("D {path}\n").as_bytes()),
-            }
-        }
-        stream.extend_from_slice(b"done\n");
-        repository.import(&stream, Dates::Now)?;
-        let head = repository.head()?.ok_or("git recorded nothing")?;
-        // What is recorded is recorded, packed or not.
-        let _ = repository.tidy();
-        Ok(head)
+        let text = message.text(&change_id(repository.head()?.as_deref(), message, files));
+        let files = files.iter().map(|(file, content)| (shelved(file), content.clone())).collect();
+        repository.commit(&Draft { message: &text, when: When::Now, files: &files })
     }
 
     /// The newest commit; `None` if there is none.
@@ -128,13 +99,9 @@ impl History {
         if repository.head()?.is_none() {
             return Ok(Default::default());
         }
-        let listing = repository.ask(&["ls-tree", "-r", "-z", BRANCH], &[])?;
-        let mut recorded: BTreeMap<String, String> = BTreeMap::new();
-        for row in String::from_utf8_lossy(&listing).split('\0') {
-            let Some((about, path)) = row.split_once('\t') else { continue };
-            let id = about.split(' ').nth(2).unwrap_or_default();
-            recorded.insert(file_of(path).to_owned(), id.to_owned());
-        }
+        let tree = repository.tree(BRANCH)?;
+        let recorded: BTreeMap<String, String> =
+            tree.into_iter().map(|(path, id)| (file_of(&path).to_owned(), id)).collect();
         let folder = folder.canonicalize().map_err(|error| error.to_string())?;
         let known: Vec<&String> = present.keys().filter(|file| recorded.contains_key(*file)).collect();
         let mut paths = String::new();
@@ -155,33 +122,8 @@ impl History {
     /// The changes, newest first: of one memory, or of all.
     pub(super) fn log(&self, file: Option<&str>, limit: usize) -> Result<Vec<Recorded>, Refusal> {
         let Some(repository) = self.begun()? else { return Ok(Vec::new()) };
-        if repository.head()?.is_none() {
-            return Ok(Vec::new());
-        }
-        let limit = limit.to_string();
-        let path = file.map(|file| format!(":(top,literal){}", shelved(file)));
-        let mut args = vec![
-            "log",
-            "-z",
-            "--raw",
-            "--root",
-            "--no-renames",
-            "--no-abbrev",
-            "--no-ext-diff",
-            "--no-color",
-            "--no-decorate",
-            "--no-notes",
-            "--no-mailmap",
-            "--no-show-signature",
-            "--full-diff",
-            "--format=%x02%H%x00%ct%x00%P%x00%B",
-            "-n",
-            &limit,
-            BRANCH,
-            "--",
-        ];
-        args.extend(path.as_deref());
-        let mut changes = parse(&repository.ask(&args, &[])?);
+        let commits = repository.log(file.map(shelved).as_deref(), limit)?;
+        let mut changes: Vec<Recorded> = commits.into_iter().map(Recorded::from).collect();
         let mut undone: BTreeSet<String> = BTreeSet::new();
         for change in &mut changes {
             change.undone = undone.contains(&change.id);
@@ -194,20 +136,7 @@ impl History {
 
     /// What objects of the repository hold.
     pub(super) fn contents(&self, ids: &[String]) -> Result<Vec<Vec<u8>>, Refusal> {
-        let repository = self.repository()?;
-        let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        let output = repository.ask(&["cat-file", "--batch"], input.as_bytes())?;
-        let mut rest = output.as_slice();
-        let mut contents = Vec::new();
-        for id in ids {
-            let missing = || format!("the history does not hold {id}");
-            let end = rest.iter().position(|b| *b == b'\n').ok_or_else(missing)?;
-            let size = std::str::from_utf8(&rest[..end]).ok().and_then(|line| line.rsplit_once(' '));
-            let size: usize = size.and_then(|(_, size)| size.parse().ok()).ok_or_else(missing)?;
-            contents.push(rest.get(end + 1..end + 1 + size).ok_or_else(missing)?.to_vec());
-            rest = rest.get(end + 2 + size..).unwrap_or_default();
-        }
-        Ok(contents)
+        self.repository()?.contents(ids)
     }
 
     /// Removes every trace of a file, and all states of the index: the history is written anew without them and takes the place of the old

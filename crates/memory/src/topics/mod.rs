@@ -49,7 +49,6 @@ mod clear;
 mod document;
 mod error;
 mod folder;
-mod git;
 mod history;
 mod index;
 mod intake;

@@ -1,8 +1,8 @@
 //! Changes, as the history tells them.
 
-use super::git::is_id;
 use super::history::file_of;
 use super::names::INDEX;
+use crate::history::{Commit, Step};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -108,54 +108,23 @@ pub struct Recorded {
     pub(super) steps: Vec<Step>,
 }
 
-/// A file before and after a change, as ids in the repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) file: String,
-    pub(super) before: Option<String>,
-    pub(super) after: Option<String>,
-}
-
-/// The changes that `git log` wrote, each with its files.
-pub(super) fn parse(log: &[u8]) -> Vec<Recorded> {
-    let log = String::from_utf8_lossy(log);
-    let mut tokens = log.split('\0').map(|token| token.trim_start_matches('\n'));
-    let mut changes: Vec<Recorded> = Vec::new();
-    while let Some(token) = tokens.next() {
-        if let Some(id) = token.strip_prefix('\u{2}') {
-            let at = tokens.next().and_then(|second| second.parse().ok());
-            let at =
-                at.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::UNIX_EPOCH);
-            let is_first = tokens.next().is_none_or(str::is_empty);
-            let body = tokens.next().unwrap_or_default();
-            let said = |key: &str| body.lines().rev().find_map(|line| line.strip_prefix(key)).map(str::trim);
-            let own =
-                said("id: ").filter(|own| own.len() == ID && own.bytes().all(|b| b.is_ascii_hexdigit()));
-            changes.push(Recorded {
-                id: own.unwrap_or(id).to_owned(),
-                at,
-                kind: said("change: ").and_then(|word| word.parse().ok()),
-                what: body.lines().next().unwrap_or_default().to_owned(),
-                files: Vec::new(),
-                undoes: said("undoes: ").map(str::to_owned),
-                undone: false,
-                is_first,
-                steps: Vec::new(),
-            });
-        } else if let (Some(about), Some(change)) = (token.strip_prefix(':'), changes.last_mut()) {
-            let file = file_of(tokens.next().unwrap_or_default()).to_owned();
-            let parts: Vec<&str> = about.split(' ').collect();
-            let id = |n: usize| {
-                parts
-                    .get(n)
-                    .filter(|id| is_id(id) && id.bytes().any(|b| b != b'0'))
-                    .map(|id| (*id).to_owned())
-            };
-            change.steps.push(Step { file: file.clone(), before: id(2), after: id(3) });
-            if file != INDEX {
-                change.files.push(file);
-            }
+impl From<Commit> for Recorded {
+    fn from(commit: Commit) -> Self {
+        let own =
+            commit.said("id: ").filter(|own| own.len() == ID && own.bytes().all(|b| b.is_ascii_hexdigit()));
+        let steps: Vec<Step> = (commit.steps.iter())
+            .map(|step| Step { file: file_of(&step.file).to_owned(), ..step.clone() })
+            .collect();
+        Self {
+            id: own.unwrap_or(&commit.id).to_owned(),
+            at: commit.at,
+            kind: commit.said("change: ").and_then(|word| word.parse().ok()),
+            what: commit.message.lines().next().unwrap_or_default().to_owned(),
+            files: steps.iter().map(|step| step.file.clone()).filter(|file| file != INDEX).collect(),
+            undoes: commit.said("undoes: ").map(str::to_owned),
+            undone: false,
+            is_first: commit.is_first,
+            steps,
         }
     }
-    changes
 }

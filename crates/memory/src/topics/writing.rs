@@ -3,7 +3,6 @@
 use super::document::Document;
 use super::error::TopicError;
 use super::folder::{Entry, Folder, Held, MOST_BYTES, Stamp, modified, newest_first};
-use super::git::Refusal;
 use super::history::{History, Message};
 use super::names::{INDEX, is_topic};
 use super::prints::Print;
@@ -11,6 +10,7 @@ use super::recorded::ChangeKind;
 use super::seen::{Known, Listing, Seen};
 use super::store::{SEARCHED_BYTES, TopicStore, topic};
 use super::{Topic, index};
+use crate::history::Refusal;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

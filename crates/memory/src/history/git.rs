@@ -9,7 +9,7 @@ use throughline_ledger::write_private;
 /// All that a repository of ours has for settings. One with others is not ours: settings name programs to be run.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n\thooksPath = /dev/null\n";
 /// The one branch.
-pub(super) const BRANCH: &str = "refs/heads/main";
+pub(crate) const BRANCH: &str = "refs/heads/main";
 /// Loose objects in one of the 256 folders at which they are packed: about 1,500 in all.
 const LOOSE: usize = 6;
 /// Packs at which they become one.
@@ -17,13 +17,13 @@ const PACKS: usize = 20;
 
 /// A bare repository that we made.
 #[derive(Clone, Debug)]
-pub(super) struct Repository {
+pub(crate) struct Repository {
     path: PathBuf,
 }
 
 /// Where the times of commits come from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Dates {
+pub(crate) enum Dates {
     /// Git's clock; the stream says `now`.
     Now,
     /// The stream.
@@ -31,11 +31,11 @@ pub(super) enum Dates {
 }
 
 /// Why git did not do it, in words for people.
-pub(super) type Refusal = String;
+pub(crate) type Refusal = String;
 
 impl Repository {
     /// The repository at a place, made if nothing is there. What is there must be one that we made.
-    pub(super) fn open(path: &Path) -> Result<Self, Refusal> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Refusal> {
         let repository = Self { path: path.to_owned() };
         if path.symlink_metadata().is_err() {
             repository.make().map_err(|error| format!("{} could not be made: {error}", path.display()))?;
@@ -45,7 +45,7 @@ impl Repository {
     }
 
     /// The repository at a place; `None` if nothing is there.
-    pub(super) fn find(path: &Path) -> Result<Option<Self>, Refusal> {
+    pub(crate) fn find(path: &Path) -> Result<Option<Self>, Refusal> {
         if path.symlink_metadata().is_err() { Ok(None) } else { Self::open(path).map(Some) }
     }
 
@@ -92,7 +92,7 @@ impl Repository {
     }
 
     /// The newest commit; `None` if there is none.
-    pub(super) fn head(&self) -> Result<Option<String>, Refusal> {
+    pub(crate) fn head(&self) -> Result<Option<String>, Refusal> {
         let path = self.path.join(BRANCH);
         match path.symlink_metadata() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -105,7 +105,7 @@ impl Repository {
     }
 
     /// What a git command says.
-    pub(super) fn ask(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn ask(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, Refusal> {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| cannot_run(&error))?;
@@ -131,7 +131,7 @@ impl Repository {
     }
 
     /// Takes in a stream of commits, all or nothing.
-    pub(super) fn import(&self, stream: &[u8], dates: Dates) -> Result<(), Refusal> {
+    pub(crate) fn import(&self, stream: &[u8], dates: Dates) -> Result<(), Refusal> {
         // We hold the folder: a lock that is here was left by a git that was killed.
         let _ = fs::remove_file(self.path.join(format!("{BRANCH}.lock")));
         let dates = match dates {
@@ -156,7 +156,7 @@ impl Repository {
     }
 
     /// Packs loose objects when they are many. Failing leaves them as they are.
-    pub(super) fn tidy(&self) -> Result<(), Refusal> {
+    pub(crate) fn tidy(&self) -> Result<(), Refusal> {
         let count = |folder: &str, ending: &str| {
             let listing = fs::read_dir(self.path.join("objects").join(folder));
             listing
@@ -210,12 +210,12 @@ fn cannot_run(error: &std::io::Error) -> Refusal {
 }
 
 /// Whether a text is the whole id of an object.
-pub(super) fn is_id(text: &str) -> bool {
+pub(crate) fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// A path as git reads it whatever it holds.
-pub(super) fn quoted(path: &str) -> String {
+pub(crate) fn quoted(path: &str) -> String {
     let mut out = String::with_capacity(path.len() + 2);
     out.push('"');
     for c in path.chars() {
