@@ -42,6 +42,16 @@ pub struct HandbookLimits {
     pub summary_tokens: u64,
     /// Bytes of the diff that a consolidation is shown.
     pub diff_bytes: usize,
+    /// Bytes of the book, and of its summary.
+    pub book_bytes: usize,
+    /// Skills of a handbook.
+    pub skills: usize,
+    /// Bytes of a skill.
+    pub skill_bytes: usize,
+    /// Notes by hand of a handbook.
+    pub notes: usize,
+    /// Bytes of a note by hand.
+    pub note_bytes: usize,
     /// Percent of the provider's rate limit that must be left for work in the background.
     pub rate_left_percent: u32,
 }
@@ -66,6 +76,11 @@ impl Default for HandbookLimits {
             parts: 12,
             summary_tokens: 2_500,
             diff_bytes: 4 << 20,
+            book_bytes: 256 << 10,
+            skills: 32,
+            skill_bytes: 32 << 10,
+            notes: 1_000,
+            note_bytes: 16 << 10,
             rate_left_percent: 25,
         }
     }

@@ -17,6 +17,7 @@ mod evidence;
 mod finding;
 mod limits;
 mod offline;
+pub mod phase2;
 mod scope;
 pub mod voice;
 
@@ -24,4 +25,5 @@ pub use evidence::{Evidence, EvidenceKey};
 pub use finding::{Basis, Extraction, Finding, FindingKind, Reach, TaskOutcome};
 pub use limits::HandbookLimits;
 pub use offline::Gatherer;
+pub use phase2::HandNote;
 pub use scope::{HomeId, ProjectKey, Scope};
