@@ -52,7 +52,7 @@ pub trait Store: Send + Sync {
     /// handbooks it belongs in are to be consolidated, at once or not at all. Use counts of an older output stay.
     fn finish_extract<'a>(&'a self, lease: &'a Lease, extracted: &'a Extracted) -> Answer<'a, Held>;
 
-    /// A handbook was consolidated: which outputs it rests on, its new edition, the receipt.
+    /// A handbook was consolidated, and its edition published: which outputs it rests on, the receipt, that the job is done.
     fn finish_consolidate<'a>(&'a self, lease: &'a Lease, consolidated: &'a Consolidated)
     -> Answer<'a, Held>;
 

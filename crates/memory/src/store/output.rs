@@ -82,8 +82,8 @@ pub struct Output {
 pub struct Consolidated {
     /// Sessions that the handbook rests on, as they were: one that changed since is not marked.
     pub selected: Vec<(SessionId, Timestamp)>,
-    /// Its new edition, where something changed.
-    pub edition: Option<Edition>,
+    /// The number of its new edition, where something changed. It is [published](super::Store::publish) by then: this is for the receipt.
+    pub edition: Option<u64>,
     /// What it took.
     pub cost: Cost,
 }
