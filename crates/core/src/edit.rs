@@ -23,6 +23,12 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// The [reason](Self::reason) of a rewind that nobody asked for: a client's history went on from elsewhere, as it does after the client
+    /// compacted by itself.
+    pub const GOES_ON_ELSEWHERE: &str = "the client's history goes on from an earlier message";
+    /// The [reason](Self::reason) of a rewind that nobody asked for: the file that a session was imported from is another one now.
+    pub const FILE_REPLACED: &str = "the file was replaced";
+
     /// The edits and checkpoints that this one takes back.
     pub fn undoes(&self) -> impl Iterator<Item = &EditId> {
         self.ops.iter().filter_map(|op| match op {

@@ -325,7 +325,7 @@ fn rewind(to: Option<MessageId>, moment: &Moment) -> Edit {
         id: EditId::fresh(),
         at: moment.now,
         stage: Stage::User,
-        reason: "the client's history goes on from an earlier message".to_owned(),
+        reason: Edit::GOES_ON_ELSEWHERE.to_owned(),
         freed: None,
         ops: vec![Op::Rewind { to }],
     }

@@ -43,7 +43,7 @@ impl Stand {
                 id: EditId::new(self.id),
                 at: self.at,
                 stage: Stage::Import,
-                reason: "the file was replaced".to_owned(),
+                reason: Edit::FILE_REPLACED.to_owned(),
                 freed: None,
                 ops: vec![Op::Rewind { to: self.tip }],
             }))),

@@ -17,6 +17,7 @@ mod evidence;
 mod finding;
 mod limits;
 mod offline;
+pub mod phase1;
 pub mod phase2;
 mod scope;
 pub mod voice;

@@ -56,12 +56,17 @@ impl ProjectKey {
         Self(key.into())
     }
 
-    /// The key of a project: where it comes from, or, if it comes from nowhere, its folder in this home.
+    /// The key of a project: where it comes from, or, if it comes from nowhere or is kept apart, its folder in this home.
     pub fn of(project: &Project, home: &HomeId) -> Self {
-        match &project.remote {
+        match project.shared_remote() {
             Some(remote) => Self(remote.to_string()),
             None => Self(format!("local/{}/{}", home.as_str(), project.slug)),
         }
+    }
+
+    /// The key of sessions of which nobody knows where they ran.
+    pub fn nowhere(home: &HomeId) -> Self {
+        Self(format!("local/{}/nowhere", home.as_str()))
     }
 
     /// As text.

@@ -44,6 +44,10 @@ pub struct Project {
     pub remote: Option<Remote>,
     /// What the user should be told: what is not in order, and what was decided for the first time.
     pub notices: Vec<String>,
+    /// The remote under which it shares knowledge with other clones of the same place.
+    shared: Option<Remote>,
+    /// Whether the user keeps it apart from other clones.
+    apart: bool,
     /// The slug of the root itself, which differs from `slug` if another project's memories are used.
     own: ProjectSlug,
 }
@@ -71,6 +75,56 @@ impl Project {
     /// The project of a folder. What was found is written down in `projects/<slug>/project.toml`. It never fails: what can't be read
     /// or written is among the notices, and the folder is then a project by itself.
     pub fn find(home: &Home, cwd: &Path) -> Self {
+        let (mut project, record) = Self::seen(home, cwd);
+        if let Some(record) = record {
+            project.notices.extend(record.write(home, &project.own).err());
+        }
+        project.notices.extend(passed_over(home, cwd, &project));
+        project
+    }
+
+    /// The project of a folder that somebody worked in once. Nothing is written. A folder that is gone is what was written down of it;
+    /// failing that, part of whatever project it lay in.
+    pub fn look(home: &Home, cwd: &Path) -> Self {
+        Self::gone(home, cwd).unwrap_or_else(|| Self::seen(home, cwd).0)
+    }
+
+    /// The remote under which it may share knowledge with other clones of the same place: none if the user keeps it apart, or if
+    /// its `.git` belongs to another user.
+    pub fn shared_remote(&self) -> Option<&Remote> {
+        self.shared.as_ref()
+    }
+
+    /// Whether the user keeps it apart from other clones of the same place ([`Self::keep_apart`]).
+    pub fn is_apart(&self) -> bool {
+        self.apart
+    }
+
+    /// What was written down of a folder that is no longer there.
+    fn gone(home: &Home, cwd: &Path) -> Option<Self> {
+        if cwd.symlink_metadata().is_ok() {
+            return None;
+        }
+        let own = ProjectSlug::of(cwd);
+        let record = Record::read(home, &own).ok()??;
+        if record.root != cwd.to_string_lossy() {
+            return None;
+        }
+        let remote = record.remote();
+        Some(Self {
+            root: cwd.to_owned(),
+            slug: record.same_as().filter(|_| !record.apart).unwrap_or_else(|| own.clone()),
+            worktree: None,
+            shared: remote.clone().filter(|_| !record.apart),
+            apart: record.apart,
+            remote,
+            notices: Vec::new(),
+            own,
+        })
+    }
+
+    /// The project of a folder, and what is to be written down of it.
+    fn seen(home: &Home, cwd: &Path) -> (Self, Option<Record>) {
         let checkout = Checkout::of(cwd);
         let mut notices = checkout.warnings.clone();
         let now = Record {
@@ -84,11 +138,16 @@ impl Project {
             slug: own.clone(),
             own,
             worktree: checkout.worktree.as_deref().map(Worktree::at),
+            apart: before.as_ref().is_some_and(|before| before.apart),
+            shared: checkout.remote.clone().filter(|_| !is_foreign(home, &checkout)),
             remote: checkout.remote.clone(),
             root: checkout.root.clone(),
             notices,
         };
-        let Some(before) = before else { return project };
+        let Some(before) = before else { return (project, None) };
+        if project.apart {
+            project.shared = None;
+        }
         let same_as = project.choose(home, &checkout, &before);
         if let Some(other) = &same_as {
             project.slug.clone_from(other);
@@ -100,11 +159,8 @@ impl Project {
             ..now
         };
         let is_known = project.own_folder(home).is_dir();
-        if after != before && (is_known || after.remote.is_some()) {
-            project.notices.extend(after.write(home, &project.own).err());
-        }
-        project.notices.extend(passed_over(home, cwd, &project));
-        project
+        let is_news = after != before && (is_known || after.remote.is_some());
+        (project, is_news.then_some(after))
     }
 
     /// Where everything of the project is: `projects/<slug>` below the home.
@@ -124,7 +180,7 @@ impl Project {
         let root = self.root.to_string_lossy().into_owned();
         let apart = Record { root, same_as: None, apart: true, ..before };
         apart.write(home, &self.own).map_err(failed)?;
-        Ok(Self { slug: self.own.clone(), ..self })
+        Ok(Self { slug: self.own.clone(), shared: None, apart: true, ..self })
     }
 
     fn own_folder(&self, home: &Home) -> PathBuf {
@@ -160,10 +216,7 @@ impl Project {
             return None;
         };
         let remote = remote.map(ToString::to_string).unwrap_or_default();
-        let owners = (checkout.git.as_deref().and_then(record::owner), record::owner(home.root()));
-        if let (Some(git), Some(home)) = owners
-            && git != home
-        {
+        if is_foreign(home, checkout) {
             self.notices.push(format!(
                 "{shown} says that it comes from {remote}, but belongs to another user: memories of {} are not used here",
                 record.root
@@ -224,6 +277,12 @@ fn own_folder(
         ));
     }
     (slug, record)
+}
+
+/// Whether a checkout belongs to another user than the home.
+fn is_foreign(home: &Home, checkout: &Checkout) -> bool {
+    let owners = (checkout.git.as_deref().and_then(record::owner), record::owner(home.root()));
+    matches!(owners, (Some(git), Some(home)) if git != home)
 }
 
 /// Whether a project that was recorded with a remote has it still, as far as can be told: its folder may be gone.
