@@ -21,6 +21,7 @@ pub mod phase1;
 pub mod phase2;
 mod scope;
 pub mod voice;
+pub mod work;
 
 pub use evidence::{Evidence, EvidenceKey};
 pub use finding::{Basis, Extraction, Finding, FindingKind, Reach, TaskOutcome};

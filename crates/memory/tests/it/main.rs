@@ -11,6 +11,8 @@ mod extract_model;
 mod extract_wishes;
 mod files;
 mod fitting;
+mod handbook_work;
+mod handbook_work_store;
 mod keeping;
 mod memories;
 mod memory_tool;
