@@ -133,7 +133,11 @@ fn block(out: &mut impl Write, block: &Block, message: &Message, style: Style) -
             let scaffold = message.flags.meta
                 || matches!(message.role, Role::System | Role::Developer)
                 || (!message.flags.typed && Fragment::recognise(Speaker::User, text).is_some());
-            if scaffold { folded(out, text, style, dim) } else { indented(out, text, |line| line.to_owned()) }
+            if scaffold {
+                folded(out, text, style, dim)
+            } else {
+                indented(out, &message.text_of(block), |line| line.to_owned())
+            }
         }
         Body::Reasoning { text, .. } if text.is_empty() => writeln!(out, "  {}", dim("(reasoning, sealed)")),
         Body::Reasoning { text, .. } => folded(out, text, style, dim),

@@ -18,6 +18,7 @@
 
 pub mod archive;
 mod block;
+pub mod citation;
 pub mod compaction;
 mod content_hash;
 pub mod cost;

@@ -168,9 +168,23 @@ impl Message {
         })
     }
 
-    /// All legible text, blocks joined by newlines.
+    /// All legible text, blocks joined by newlines; see [`text_of`](Self::text_of).
     pub fn to_text(&self) -> String {
-        let texts: Vec<_> = self.blocks.iter().map(Block::to_text).filter(|t| !t.is_empty()).collect();
-        texts.join("\n")
+        let texts = self.blocks.iter().map(|block| self.text_of(block));
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The legible text of one of its blocks. What an answer cites is none of its words.
+    pub fn text_of<'a>(&self, block: &'a Block) -> std::borrow::Cow<'a, str> {
+        match &block.body {
+            Body::Text(text) if self.role == Role::Assistant => crate::citation::strip(text),
+            Body::Text(_)
+            | Body::Reasoning { .. }
+            | Body::ToolCall(_)
+            | Body::ToolResult(_)
+            | Body::Image(_)
+            | Body::Document(_)
+            | Body::Unknown(_) => block.to_text(),
+        }
     }
 }

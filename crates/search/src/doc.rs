@@ -77,7 +77,8 @@ impl Words {
             match &block.body {
                 Body::Text(text) => {
                     let scaffold = all_scaffold || (!message.flags.typed && is_scaffold(message.role, text));
-                    add(if scaffold { &mut words.scaffold } else { &mut words.body }, text);
+                    let text = message.text_of(block);
+                    add(if scaffold { &mut words.scaffold } else { &mut words.body }, &text);
                 }
                 Body::Reasoning { text, .. } => add(&mut words.body, text),
                 Body::ToolCall(call) => {

@@ -74,7 +74,8 @@ pub(super) fn parts(message: &Message) -> impl Iterator<Item = (Part<'_>, Option
                 }
                 Role::User | Role::Tool | Role::System | Role::Developer => Voice::Scaffold,
             };
-            Some((Part { voice, head: Box::default(), target: None, text: text.as_str().into() }, None))
+            let text = message.text_of(block);
+            Some((Part { voice, head: Box::default(), target: None, text }, None))
         }
         Body::ToolCall(call) => Some((of_call(call), Some(&call.id))),
         Body::ToolResult(result) => {

@@ -149,7 +149,12 @@ impl Facts {
     fn assistant(&mut self, message: &Message) {
         for block in &message.blocks {
             match &block.body {
-                Body::Text(text) if !text.trim().is_empty() => self.answer(message, text),
+                Body::Text(_) => {
+                    let text = message.text_of(block);
+                    if !text.trim().is_empty() {
+                        self.answer(message, &text);
+                    }
+                }
                 Body::ToolCall(call) => {
                     let action = Action::of(call);
                     self.call(&action, &message.id);
@@ -160,8 +165,7 @@ impl Facts {
                         self.open.insert(call.id.clone(), (action, message.id.clone()));
                     }
                 }
-                Body::Text(_)
-                | Body::Reasoning { .. }
+                Body::Reasoning { .. }
                 | Body::ToolResult(_)
                 | Body::Image(_)
                 | Body::Document(_)

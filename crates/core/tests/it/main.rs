@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod archive;
+mod citation;
 mod compaction;
 mod cost;
 mod entity;

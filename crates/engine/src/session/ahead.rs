@@ -345,8 +345,9 @@ fn span_ask(entries: &[Entry], tokens: u64) -> Message {
             Role::Tool => "tool",
             Role::System | Role::Developer => continue,
         };
-        for block in &entry.shown().blocks {
-            let words = block.to_text();
+        let shown = entry.shown();
+        for block in &shown.blocks {
+            let words = shown.text_of(block);
             if !words.is_empty() {
                 text.push_str(&format!("[{who}] {}\n", words.replace("</record>", "<\u{200b}/record>")));
             }

@@ -28,7 +28,8 @@ pub(crate) fn ask(strategy: Strategy, tokens: u64, instructions: Option<&str>) -
 
 /// What is to be kept of an answer: the summary without the scratchpad. `None` if nothing is left.
 pub(crate) fn read(answer: &str) -> Option<String> {
-    let without = strip(answer, "<analysis>", "</analysis>");
+    let answer = throughline_core::citation::strip(answer);
+    let without = strip(&answer, "<analysis>", "</analysis>");
     let text = match without.split_once("<summary>") {
         // An answer that was cut has no end mark.
         Some((_, rest)) => rest.split_once("</summary>").map_or(rest, |(text, _)| text).to_owned(),
