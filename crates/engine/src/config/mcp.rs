@@ -56,6 +56,8 @@ pub struct McpServer {
     pub tools: Vec<String>,
     /// Whether its tools are offered whole, or only found by a search.
     pub deferred: Deferred,
+    /// Whether what it gives comes from outside: it marks the session (H7).
+    pub external: bool,
 }
 
 impl Default for McpServer {
@@ -73,6 +75,7 @@ impl Default for McpServer {
             call_seconds: 120,
             tools: Vec::new(),
             deferred: Deferred::Auto,
+            external: true,
         }
     }
 }

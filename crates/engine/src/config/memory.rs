@@ -3,8 +3,10 @@
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use throughline_memory::handbook::HandbookLimits;
 use throughline_memory::topics::Lifetimes;
 use throughline_memory::{MemoryPlaces, Tier};
+use throughline_model::Secret;
 
 /// `[memory]`: what is remembered beyond sessions, where, for how long, and when it comes back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +30,31 @@ pub struct MemorySettings {
     pub recall: RecallSettings,
     /// How long memories hold.
     pub lifetime_days: LifetimeDays,
+    /// What old sessions taught.
+    pub handbook: HandbookSettings,
+}
+
+/// `[memory.handbook]`: what is made of old sessions (H), and told in new ones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HandbookSettings {
+    /// Whether there are handbooks.
+    pub enabled: bool,
+    /// Whether old sessions are read in the background.
+    pub generate: bool,
+    /// Whether new sessions are told.
+    #[serde(rename = "use")]
+    pub is_used: bool,
+    /// Whether a session that took in something from outside is left out (H7).
+    pub disable_on_external_context: bool,
+    /// The model that reads sessions. Unset: whoever writes summaries and notes.
+    pub extract_model: Option<String>,
+    /// The model that writes handbooks. Unset: the same.
+    pub consolidation_model: Option<String>,
+    /// Where the work is kept: a Postgres address, or a file. Unset: a file in the home folder.
+    pub store: Option<Secret>,
+    /// The figures.
+    pub limits: HandbookLimits,
 }
 
 /// `[memory.extract]`: what is learnt from sessions (M3).
@@ -102,7 +129,55 @@ impl Default for MemorySettings {
             extract: ExtractSettings::default(),
             recall: RecallSettings::default(),
             lifetime_days: LifetimeDays::default(),
+            handbook: HandbookSettings::default(),
         }
+    }
+}
+
+impl Default for HandbookSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            generate: true,
+            is_used: true,
+            disable_on_external_context: false,
+            extract_model: None,
+            consolidation_model: None,
+            store: None,
+            limits: HandbookLimits::default(),
+        }
+    }
+}
+
+impl HandbookSettings {
+    fn check(&self) -> Result<(), String> {
+        if let Some(store) = self.store.as_ref().map(Secret::expose) {
+            let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| store.starts_with(scheme));
+            if !is_address && !std::path::Path::new(store).is_absolute() {
+                // It is not shown: it may hold a password.
+                return Err(
+                    "`store` is an address that begins with postgres://, or an absolute path".to_owned()
+                );
+            }
+        }
+        let limits = &self.limits;
+        let least = [
+            ("concurrency", limits.concurrency as u64),
+            ("lease_seconds", u64::from(limits.lease_seconds)),
+            ("heartbeat_seconds", u64::from(limits.heartbeat_seconds)),
+            ("attempts", u64::from(limits.attempts)),
+            ("window_percent", u64::from(limits.window_percent)),
+            ("part_tokens", limits.part_tokens),
+            ("parts", limits.parts as u64),
+            ("outputs", limits.outputs as u64),
+        ];
+        if let Some((name, _)) = least.iter().find(|(_, figure)| *figure == 0) {
+            return Err(format!("`{name}` is at least 1"));
+        }
+        if limits.window_percent > 100 || limits.rate_left_percent > 100 {
+            return Err("percent are at most 100".to_owned());
+        }
+        Ok(())
     }
 }
 
@@ -164,6 +239,6 @@ impl MemorySettings {
         if self.recall.most == 0 {
             return Err("at least one comes back; `memory.recall.enabled = false` brings none".to_owned());
         }
-        Ok(())
+        self.handbook.check()
     }
 }

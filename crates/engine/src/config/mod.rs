@@ -41,7 +41,9 @@ pub use explain::KeyInfo;
 pub use file::FILE_LIMIT;
 pub use layers::{PROJECT_FILE, Sources};
 pub use mcp::{Deferred, Mcp, McpServer};
-pub use memory::{ExtractBy, ExtractSettings, LifetimeDays, MemorySettings, RecallBy, RecallSettings};
+pub use memory::{
+    ExtractBy, ExtractSettings, HandbookSettings, LifetimeDays, MemorySettings, RecallBy, RecallSettings,
+};
 pub use model::{ModelSettings, ScribeSettings};
 pub use origin::{Origin, Place};
 pub use page::reference;

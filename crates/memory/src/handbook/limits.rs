@@ -92,6 +92,11 @@ impl HandbookLimits {
         SignedDuration::from_secs(i64::from(self.lease_seconds))
     }
 
+    /// How long it is from one sign of life to the next: within a lease there are at least three.
+    pub fn heartbeat(&self) -> SignedDuration {
+        SignedDuration::from_secs(i64::from(self.heartbeat_seconds.min(self.lease_seconds / 3).max(1)))
+    }
+
     /// How often a job is tried, and how soon again.
     pub fn tries(&self) -> Tries {
         let wait = SignedDuration::from_secs(i64::from(self.retry_seconds));

@@ -39,6 +39,10 @@ const SERVER: &[Note] = &[
     note("tools", "The tools that are used, by the server's names. Unset: all.").kind(Kind::List).unset(),
     note("deferred", "Whether its tools are found by a search (`always`), offered whole (`never`), or what all tools together ask for.")
         .kind(Kind::Choice(&["auto", "always", "never"])),
+    note(
+        "external",
+        "Whether what it gives counts as context from outside (`memory.handbook.disable_on_external_context`).",
+    ),
 ];
 
 pub(super) fn keys() -> Vec<Key> {

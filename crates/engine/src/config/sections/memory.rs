@@ -42,6 +42,41 @@ const NOTES: &[Note] = &[
     note("lifetime_days.feedback", "The same for memories of how to work."),
     note("lifetime_days.project", "The same for memories of what is so in the project."),
     note("lifetime_days.reference", "The same for memories of where things are outside."),
+    note("handbook.enabled", "Whether handbooks are made of old sessions, and told in new ones."),
+    note("handbook.generate", "Whether old sessions are read in the background when one begins."),
+    note("handbook.use", "Whether a new session is told what its project's handbook has for it."),
+    note(
+        "handbook.disable_on_external_context",
+        "Whether a session that fetched from the web, searched for tools or called an MCP server is left out.",
+    ),
+    note("handbook.extract_model", "The model that reads sessions. Unset: whoever `scribe.use` says."),
+    note("handbook.consolidation_model", "The model that writes handbooks. Unset: whoever `scribe.use` says."),
+    note(
+        "handbook.store",
+        "Where the work is kept: `postgres://…` for a team, or a file, absolute. Unset: a file in the home folder.",
+    )
+    .secret(),
+    note("handbook.limits.start_sessions", "Sessions that are read when one begins."),
+    note("handbook.limits.age_days", "Days after which a session is too old to begin with."),
+    note("handbook.limits.idle_hours", "Hours that a session must have rested."),
+    note("handbook.limits.candidates", "Sessions that are looked at to find them."),
+    note("handbook.limits.outputs", "Sessions that a handbook rests on, at most."),
+    note("handbook.limits.unused_days", "Days after which what was neither used nor updated is left out."),
+    note("handbook.limits.prune", "Outputs of sessions that are taken out at once, at most."),
+    note("handbook.limits.concurrency", "Sessions that are read at the same time."),
+    note("handbook.limits.lease_seconds", "Seconds after which work that gives no sign of life is somebody else's."),
+    note("handbook.limits.heartbeat_seconds", "Seconds between signs of life."),
+    note("handbook.limits.attempts", "Attempts for one state of a session."),
+    note("handbook.limits.retry_seconds", "Seconds before the second attempt; the wait doubles with each."),
+    note("handbook.limits.window_percent", "Percent of a model's window that a part of a session may fill."),
+    note("handbook.limits.part_tokens", "Tokens of a part where the window is not known."),
+    note("handbook.limits.parts", "Parts of one session that a model reads, at most."),
+    note("handbook.limits.summary_tokens", "Tokens of handbooks that a new session is told, at most. 0: none."),
+    note("handbook.limits.diff_bytes", "Bytes of changes that whoever writes a handbook is shown."),
+    note(
+        "handbook.limits.rate_left_percent",
+        "Percent of the provider's rate limit that must be left for work on handbooks to begin.",
+    ),
 ];
 
 pub(super) fn keys() -> Vec<Key> {

@@ -3,6 +3,7 @@
 use super::Machine;
 use std::path::{Path, PathBuf};
 use throughline_engine::config::{Origin, RecallBy};
+use throughline_memory::handbook::HandbookLimits;
 use throughline_memory::{MemoryPlaces, Tier};
 
 #[test]
@@ -49,8 +50,38 @@ fn figures_that_make_no_sense_are_refused() {
         ("[memory.recall]\nselect = \"magic\"", "`memory.recall.select` must be"),
         ("[memory.extract]\nby = \"me\"", "`memory.extract.by` must be"),
         ("[memory.lifetime_days]\nuser = -1", "`memory.lifetime_days.user` must be"),
+        ("[memory.handbook]\nstore = \"work.db\"", "`memory.handbook.store`"),
+        ("[memory.handbook]\nlimit = 1", "there is no key `memory.handbook.limit`"),
+        ("[memory.handbook.limits]\nattempts = 0", "`attempts` is at least 1"),
+        ("[memory.handbook.limits]\nwindow_percent = 101", "at most 100"),
     ] {
         let error = Machine::new().user(text).error();
         assert!(error.contains(told), "{error}");
     }
+}
+
+#[test]
+fn h8_every_figure_of_the_handbook_is_a_setting_and_the_users_alone() {
+    let limits = serde_json::to_value(HandbookLimits::default()).unwrap();
+    for (name, built_in) in limits.as_object().unwrap() {
+        let figure = built_in.as_u64().unwrap().saturating_sub(1).max(1);
+        let text = format!("[memory.handbook.limits]\n{name} = {figure}\n");
+        let loaded = Machine::new().user(&text).load().unwrap();
+        let set = serde_json::to_value(&loaded.config.memory.handbook.limits).unwrap();
+        assert_eq!(set[name].as_u64(), Some(figure), "{name}");
+        let loaded = Machine::new().project(&text).load().unwrap();
+        assert_eq!(loaded.warnings.len(), 1, "{name}");
+        assert_eq!(loaded.config.memory.handbook, Default::default());
+    }
+    let store = "[memory.handbook]\nstore = \"postgres://me:pass@db/tl\"\nuse = false\ngenerate = false\nenabled = false\n";
+    let loaded = Machine::new().project(store).load().unwrap();
+    assert_eq!(loaded.config.memory.handbook, Default::default(), "no project says where the work is kept");
+    assert_eq!(loaded.warnings.len(), 4, "{:?}", loaded.warnings);
+    let loaded = Machine::new().user(store).load().unwrap();
+    let handbook = &loaded.config.memory.handbook;
+    assert_eq!(handbook.store.as_ref().unwrap().expose(), "postgres://me:pass@db/tl");
+    assert!(
+        !handbook.is_used && !handbook.generate && !handbook.enabled && !handbook.disable_on_external_context
+    );
+    assert!(!format!("{:?}", loaded.config).contains("me:pass"));
 }
