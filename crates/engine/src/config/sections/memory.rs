@@ -73,6 +73,11 @@ const NOTES: &[Note] = &[
     note("handbook.limits.parts", "Parts of one session that a model reads, at most."),
     note("handbook.limits.summary_tokens", "Tokens of handbooks that a new session is told, at most. 0: none."),
     note("handbook.limits.diff_bytes", "Bytes of changes that whoever writes a handbook is shown."),
+    note("handbook.limits.book_bytes", "Bytes of a handbook, and of its summary, at most."),
+    note("handbook.limits.skills", "Skills of a handbook, at most."),
+    note("handbook.limits.skill_bytes", "Bytes of one of its skills, at most."),
+    note("handbook.limits.notes", "Notes by hand of a handbook, at most."),
+    note("handbook.limits.note_bytes", "Bytes of one of them, at most."),
     note(
         "handbook.limits.rate_left_percent",
         "Percent of the provider's rate limit that must be left for work on handbooks to begin.",
