@@ -13,6 +13,7 @@
 //! **One project, one handbook.** What a consolidation is shown is of one [`Scope`] only, so that nothing of one project can get into
 //! another's. The global handbook is made of what several projects bear out, or the user said of all of them.
 
+pub mod book;
 pub mod citations;
 mod evidence;
 mod finding;

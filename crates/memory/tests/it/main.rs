@@ -11,6 +11,7 @@ mod extract_model;
 mod extract_wishes;
 mod files;
 mod fitting;
+mod handbook_book;
 mod handbook_work;
 mod handbook_work_store;
 mod keeping;
