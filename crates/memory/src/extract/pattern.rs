@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 /// A pattern, compiled when it is first used. Letters match in either case.
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     source: &'static str,
     compiled: OnceLock<Option<Regex>>,
 }
 
 impl Pattern {
-    pub(super) const fn new(source: &'static str) -> Self {
+    pub(crate) const fn new(source: &'static str) -> Self {
         Self { source, compiled: OnceLock::new() }
     }
 
@@ -22,34 +22,34 @@ impl Pattern {
     }
 
     #[cfg(test)]
-    pub(super) fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         self.regex().is_some()
     }
 
-    pub(super) fn is_in(&self, text: &str) -> bool {
+    pub(crate) fn is_in(&self, text: &str) -> bool {
         self.regex().is_some_and(|regex| regex.is_match(text))
     }
 
     /// Where it stands first.
-    pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
+    pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
         self.regex()?.find(text).map(|found| found.range())
     }
 
     /// All places that do not overlap.
-    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
+    pub(crate) fn places(&self, text: &str) -> Vec<Range<usize>> {
         self.regex()
             .map(|regex| regex.find_iter(text).map(|found| found.range()).collect())
             .unwrap_or_default()
     }
 
     /// The first match with its groups; those that took no part are empty.
-    pub(super) fn groups<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
+    pub(crate) fn groups<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
         let captures = self.regex()?.captures(text)?;
         Some(captures.iter().map(|group| group.map_or("", |group| group.as_str())).collect())
     }
 
     /// The text with every match replaced.
-    pub(super) fn replaced(&self, text: &str, by: &str) -> String {
+    pub(crate) fn replaced(&self, text: &str, by: &str) -> String {
         match self.regex() {
             Some(regex) => regex.replace_all(text, by).into_owned(),
             None => text.to_owned(),
@@ -72,4 +72,4 @@ macro_rules! patterns {
     };
 }
 
-pub(super) use patterns;
+pub(crate) use patterns;

@@ -18,11 +18,11 @@ const LONGEST: usize = 600;
 
 /// A sentence that the user wrote themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sentence {
+pub(crate) struct Sentence {
     /// As it was written; line ends are spaces.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The paragraph that it is in.
-    pub(super) paragraph: usize,
+    pub(crate) paragraph: usize,
     /// How it follows the sentence before it.
     joint: Joint,
 }
@@ -40,21 +40,21 @@ enum Joint {
 
 /// What one message says in the user's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
-    pub(super) message: MessageId,
-    pub(super) at: Option<Timestamp>,
-    pub(super) sentences: Vec<Sentence>,
+pub(crate) struct Said {
+    pub(crate) message: MessageId,
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) sentences: Vec<Sentence>,
 }
 
 impl Said {
     /// Of a message; nothing unless a person said it.
-    pub(super) fn of(message: &Message) -> Self {
+    pub(crate) fn of(message: &Message) -> Self {
         let sentences = sentences(&message.user_words());
         Self { message: message.id.clone(), at: message.at, sentences }
     }
 
     /// The sentences in which a quote stands verbatim, white space and the form of quotation marks aside.
-    pub(super) fn find(&self, quote: &str) -> Option<std::ops::Range<usize>> {
+    pub(crate) fn find(&self, quote: &str) -> Option<std::ops::Range<usize>> {
         // A list is quoted with its marks; sentences have none.
         let lines: Vec<String> = quote.lines().map(|line| BULLET.replaced(line, "")).collect();
         let quote = folded(lines.join("\n").trim());
@@ -80,7 +80,7 @@ impl Said {
 }
 
 /// The sentences of a text that a person typed.
-pub(super) fn sentences(text: &str) -> Vec<Sentence> {
+pub(crate) fn sentences(text: &str) -> Vec<Sentence> {
     let mut found: Vec<Sentence> = Vec::new();
     let mut is_apart = false;
     for passage in passages(&material::lines(text)) {
@@ -143,7 +143,7 @@ fn goes_on(words: &str, next: &str) -> bool {
     !ended && begins_small && !BULLET.is_in(next) && GOES_ON.is_in(next)
 }
 
-pub(super) fn split(passage: &str) -> Vec<&str> {
+pub(crate) fn split(passage: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut from = 0;
     let mut chars = passage.char_indices().peekable();
@@ -168,7 +168,7 @@ pub(super) fn split(passage: &str) -> Vec<&str> {
 }
 
 /// A text for comparison: white space as one blank, quotation marks straight.
-pub(super) fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -186,7 +186,7 @@ pub(super) fn folded(text: &str) -> String {
 }
 
 /// A sentence without "No," and "Please" in front of it.
-pub(super) fn without_lead(sentence: &str) -> &str {
+pub(crate) fn without_lead(sentence: &str) -> &str {
     let mut rest = sentence.trim();
     while let Some(lead) = INTERJECTION.find(rest) {
         if lead.end == 0 || rest[lead.end..].trim().is_empty() {
@@ -198,7 +198,7 @@ pub(super) fn without_lead(sentence: &str) -> &str {
 }
 
 /// A sentence with what stands between quotation marks blanked: it is mentioned, not said.
-pub(super) fn without_quotes(sentence: &str) -> String {
+pub(crate) fn without_quotes(sentence: &str) -> String {
     DOUBLE.replaced(sentence, "…")
 }
 

@@ -26,26 +26,26 @@ const DESCRIPTION: usize = 150;
 
 /// The words of a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shaped {
-    pub(super) name: String,
-    pub(super) description: String,
-    pub(super) body: String,
+pub(crate) struct Shaped {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) body: String,
 }
 
 /// What the user said, as a memory.
-pub(super) struct Words<'a> {
-    pub(super) kind: TopicType,
+pub(crate) struct Words<'a> {
+    pub(crate) kind: TopicType,
     /// The rule or the fact.
-    pub(super) rule: &'a str,
+    pub(crate) rule: &'a str,
     /// A sentence of its own that says why.
-    pub(super) reason: Option<&'a str>,
+    pub(crate) reason: Option<&'a str>,
     /// When it was said.
-    pub(super) today: Date,
+    pub(crate) today: Date,
 }
 
 impl Words<'_> {
     /// In M2's shape. Nothing is added but dates and the marks of the parts.
-    pub(super) fn shape(&self) -> Shaped {
+    pub(crate) fn shape(&self) -> Shaped {
         let said = absolute(without_lead(self.rule), self.today);
         let has_parts = match self.kind {
             TopicType::Feedback | TopicType::Project => true,
@@ -75,12 +75,12 @@ impl Words<'_> {
 }
 
 /// Whether what is said holds in all projects.
-pub(super) fn is_global(said: &str, kind: TopicType) -> bool {
+pub(crate) fn is_global(said: &str, kind: TopicType) -> bool {
     GLOBAL.is_in(said) || (kind == TopicType::User && !LOCAL.is_in(said))
 }
 
 /// A rule, and the reason that the sentence gives for it.
-pub(super) fn split_reason(rule: &str) -> (&str, Option<&str>) {
+pub(crate) fn split_reason(rule: &str) -> (&str, Option<&str>) {
     for pattern in [&BECAUSE, &DASH, &ZH_BECAUSE] {
         if let Some(groups) = pattern.groups(rule) {
             let at = WORD.find(groups[2]).map_or(0, |word| word.end);
@@ -98,7 +98,7 @@ fn scope(rule: &str) -> Option<String> {
 }
 
 /// A title made of a sentence: as much of it as fits.
-pub(super) fn title(rule: &str) -> String {
+pub(crate) fn title(rule: &str) -> String {
     let rule = rule.trim().trim_end_matches(['.', '!', '。', '！', ';', '；', ',', '，', ':', '：']);
     let unspaced = rule.chars().filter(|c| is_unspaced(*c)).count() * 2 > rule.chars().count();
     cut(&capital(rule), if unspaced { TITLE_UNSPACED } else { TITLE })

@@ -11,7 +11,7 @@ use crate::topics::TopicType;
 
 /// What a sentence is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Worth {
+pub(crate) enum Worth {
     /// It is worth keeping by its words alone.
     Keep(TopicType),
     /// It may be: whoever understands it may say so.
@@ -67,7 +67,7 @@ patterns! {
 }
 
 /// What a sentence is worth by its words.
-pub(super) fn worth(sentence: &str, reason_follows: bool) -> Worth {
+pub(crate) fn worth(sentence: &str, reason_follows: bool) -> Worth {
     let straight = sentence.replace('’', "'");
     let plain = without_quotes(without_lead(&straight));
     let plain = plain.trim();
@@ -111,7 +111,7 @@ pub(super) fn worth(sentence: &str, reason_follows: bool) -> Worth {
 }
 
 /// What a sentence that is to be remembered is about.
-pub(super) fn guess(sentence: &str) -> TopicType {
+pub(crate) fn guess(sentence: &str) -> TopicType {
     let plain = without_quotes(without_lead(sentence)).replace('’', "'");
     let plain = plain.trim();
     if is_feedback(plain, sentence, false) || FORBIDS.is_in(plain) || DIRECTS_AT_START.is_in(plain) {
@@ -128,7 +128,7 @@ pub(super) fn guess(sentence: &str) -> TopicType {
 }
 
 /// What is never saved, even on request, as far as one sentence shows.
-pub(super) fn excluded(plain: &str) -> Option<Refusal> {
+pub(crate) fn excluded(plain: &str) -> Option<Refusal> {
     if RECIPE.is_in(plain) {
         return Some(Refusal::FixRecipe);
     }
@@ -142,22 +142,22 @@ pub(super) fn excluded(plain: &str) -> Option<Refusal> {
     NOW.is_in(plain).then_some(Refusal::CurrentTask)
 }
 
-pub(super) fn is_question(plain: &str) -> bool {
+pub(crate) fn is_question(plain: &str) -> bool {
     QUESTION.is_in(plain) && !POLITE.is_in(plain)
 }
 
-pub(super) fn is_reported(plain: &str) -> bool {
+pub(crate) fn is_reported(plain: &str) -> bool {
     REPORTED.is_in(plain) && !PREFERS.is_in(plain) && !USERS_OWN.is_in(plain)
 }
 
 /// Whether a sentence bids to go on as before, and says no more.
-pub(super) fn confirms(sentence: &str) -> bool {
+pub(crate) fn confirms(sentence: &str) -> bool {
     let plain = without_quotes(&sentence.replace('’', "'"));
     (YES.is_in(plain.trim()) || KEEP_ON_START.is_in(plain.trim())) && KEEP_ON.is_in(&plain)
 }
 
 /// Whether a sentence gives a reason for the one before it.
-pub(super) fn gives_reason(sentence: &str) -> bool {
+pub(crate) fn gives_reason(sentence: &str) -> bool {
     REASON.is_in(without_lead(&sentence.replace('’', "'"))) && !is_question(sentence)
 }
 

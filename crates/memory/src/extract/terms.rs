@@ -8,11 +8,11 @@ use throughline_lexer::Stemmer;
 
 /// A word that bears meaning.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Term {
+pub(crate) struct Term {
     /// English words by their stem; names, paths, addresses and numbers as they are; Chinese by the character.
-    pub(super) word: String,
+    pub(crate) word: String,
     /// Whether it forbids, limits or turns round what stands beside it.
-    pub(super) is_guard: bool,
+    pub(crate) is_guard: bool,
 }
 
 /// Words that may come and go: articles, persons, and forms of "to be".
@@ -97,12 +97,12 @@ static GUARD_STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
 const GUARD_CHARS: &str = "不别勿没无未非禁除仅只先前后莫免否删停";
 
 /// Is this a script that is written without spaces?
-pub(super) fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// The words of a text that bear meaning, in order.
-pub(super) fn terms(text: &str) -> Vec<Term> {
+pub(crate) fn terms(text: &str) -> Vec<Term> {
     let mut stemmer = Stemmer::default();
     let text = folded(text);
     let mut terms = Vec::new();
@@ -166,7 +166,7 @@ fn push(word: &str, stemmer: &mut Stemmer, terms: &mut Vec<Term>) {
 }
 
 /// The different words of a text that bear meaning, guards left out.
-pub(super) fn subjects(text: &str) -> BTreeSet<String> {
+pub(crate) fn subjects(text: &str) -> BTreeSet<String> {
     terms(text)
         .into_iter()
         .filter(|term| !term.is_guard && !is_weak(&term.word))
@@ -187,7 +187,7 @@ fn is_weak(word: &str) -> bool {
 }
 
 /// The guards of a text, in order.
-pub(super) fn guards(text: &str) -> Vec<String> {
+pub(crate) fn guards(text: &str) -> Vec<String> {
     terms(text).into_iter().filter(|term| term.is_guard).map(|term| term.word).collect()
 }
 
@@ -195,7 +195,7 @@ pub(super) fn guards(text: &str) -> Vec<String> {
 /// this share of the words kept.
 ///
 /// So whoever shortens what the user said can't turn it round: "ask before deleting" does not become "deleting".
-pub(super) fn is_run(part: &str, of: &str, share: f64) -> bool {
+pub(crate) fn is_run(part: &str, of: &str, share: f64) -> bool {
     if has_hidden(part) || has_mixed_word(part) {
         return false;
     }

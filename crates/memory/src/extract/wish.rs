@@ -89,7 +89,7 @@ pub fn wishes(text: &str) -> Vec<Wish> {
     of_sentences(&sentences(text))
 }
 
-pub(super) fn of_sentences(sentences: &[Sentence]) -> Vec<Wish> {
+pub(crate) fn of_sentences(sentences: &[Sentence]) -> Vec<Wish> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(sentence) = sentences.get(at) {
