@@ -12,14 +12,21 @@
 //!
 //! **The store's clock decides** when a lease is over: the database server's where many machines share one.
 
+mod clock;
 mod job;
+mod open;
 mod output;
+mod sql;
+mod sqlite;
 
+pub use clock::StoreClock;
 pub use job::{
     Claim, Enqueued, Failure, Held, Job, JobKey, JobKind, JobState, Lease, OwnerToken, SessionPlace, Tries,
     Wanted, Watermark, WorkerId,
 };
+pub use open::{is_postgres, open};
 pub use output::{Cited, Consolidated, Cost, Edition, Extracted, Output, Pruned, Run, RunOutcome, Source};
+pub use sqlite::SqliteStore;
 
 use crate::handbook::Scope;
 use jiff::Timestamp;

@@ -36,6 +36,8 @@ mod redaction;
 mod redaction_corpus;
 mod redaction_stream;
 mod skills;
+mod store_jobs;
+mod store_kit;
 mod templates;
 mod topics;
 mod topics_crash;

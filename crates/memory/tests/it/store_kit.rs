@@ -1,0 +1,278 @@
+//! What tests of the store share: a world with one store, on either backend, whose clock they move by hand.
+
+use jiff::{SignedDuration, Timestamp};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use tempfile::TempDir;
+use throughline_core::cost::Dollars;
+use throughline_core::{MessageId, SessionId};
+use throughline_memory::handbook::{
+    Basis, Evidence, Extraction, Finding, FindingKind, HomeId, ProjectKey, Reach, Scope,
+};
+use throughline_memory::notes::Author;
+use throughline_memory::store::{
+    Claim, Consolidated, Cost, Extracted, Held, Job, JobKey, JobKind, Lease, SessionPlace, Source,
+    SqliteStore, Store, StoreClock, StoreError, Tries, Wanted, Watermark, WorkerId,
+};
+
+/// A clock that stands still.
+#[derive(Clone)]
+pub(crate) struct Hands(Arc<AtomicI64>);
+
+impl Hands {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(1_750_000_000)))
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+
+    pub(crate) fn pass(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    pub(crate) fn clock(&self) -> StoreClock {
+        let hands = self.clone();
+        StoreClock::given(move || hands.now())
+    }
+}
+
+/// Where a world's store is.
+enum Place {
+    File(TempDir),
+    #[cfg(feature = "postgres")]
+    Database(crate::store_cluster::Database),
+}
+
+/// One store.
+pub(crate) struct World {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) hands: Hands,
+    place: Place,
+}
+
+impl World {
+    pub(crate) async fn sqlite() -> Option<Self> {
+        let place = Place::File(tempfile::tempdir().unwrap());
+        Some(Self::at(place).await)
+    }
+
+    /// A database of its own; none where there is no PostgreSQL, which is said.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn postgres() -> Option<Self> {
+        let database = crate::store_cluster::Cluster::get()?.database().await;
+        Some(Self::at(Place::Database(database)).await)
+    }
+
+    async fn at(place: Place) -> Self {
+        let hands = Hands::new();
+        let store = open(&place, hands.clock()).await.unwrap();
+        Self { store, hands, place }
+    }
+
+    /// The same store, by connections of its own.
+    pub(crate) async fn another(&self) -> Arc<dyn Store> {
+        open(&self.place, self.hands.clock()).await.unwrap()
+    }
+
+    pub(crate) async fn claim(&self, claim: Claim) -> Vec<Lease> {
+        self.store.claim(&claim).await.unwrap()
+    }
+
+    /// The one job that is due.
+    pub(crate) async fn claim_one(&self, claim: Claim) -> Lease {
+        let mut leases = self.claim(claim).await;
+        assert_eq!(leases.len(), 1, "{leases:?}");
+        leases.remove(0)
+    }
+
+    /// A session that is to be extracted, of the project `app`.
+    pub(crate) async fn want(&self, session: &str, watermark: i64) {
+        self.store.enqueue(&[wanted(session, "app", watermark)]).await.unwrap();
+    }
+
+    pub(crate) async fn job(&self, job: &JobKey) -> Option<Job> {
+        let jobs = self.store.jobs(Some(job.kind()), 10_000).await.unwrap();
+        jobs.into_iter().find(|known| known.job == *job)
+    }
+
+    /// Extracts a session of a project.
+    pub(crate) async fn extract(&self, session: &str, project: &str, watermark: i64) {
+        self.store.enqueue(&[wanted(session, project, watermark)]).await.unwrap();
+        let key = JobKey::Extract(session.into());
+        let lease = self.claim_one(only(extracts("kit"), key)).await;
+        let held = self.store.finish_extract(&lease, &extracted(session, project, watermark)).await;
+        assert_eq!(held.unwrap(), Held::Held);
+    }
+
+    /// Consolidates a handbook of these sessions, as they are now.
+    pub(crate) async fn consolidate(&self, scope: &Scope, sessions: &[&str]) {
+        let lease = self.claim_one(only(consolidates("kit"), JobKey::Consolidate(scope.clone()))).await;
+        let held = self.store.finish_consolidate(&lease, &self.resting_on(sessions).await).await;
+        assert_eq!(held.unwrap(), Held::Held);
+    }
+
+    pub(crate) async fn resting_on(&self, sessions: &[&str]) -> Consolidated {
+        let mut selected = Vec::new();
+        for session in sessions {
+            let output = self.store.output(&(*session).into()).await.unwrap().unwrap();
+            selected.push((output.source.session, output.source.updated));
+        }
+        Consolidated { selected, edition: None, cost: cost() }
+    }
+
+    /// Handbooks that are due.
+    pub(crate) async fn due(&self) -> Vec<Scope> {
+        let claim = Claim { most: 100, ..consolidates("kit") };
+        let leases = self.claim(claim).await;
+        let mut scopes = Vec::new();
+        for lease in leases {
+            let JobKey::Consolidate(scope) = &lease.job else { panic!("{lease:?}") };
+            scopes.push(scope.clone());
+            assert_eq!(self.store.release(&lease).await.unwrap(), Held::Held);
+        }
+        scopes.sort();
+        scopes
+    }
+}
+
+async fn open(place: &Place, clock: StoreClock) -> Result<Arc<dyn Store>, StoreError> {
+    match place {
+        Place::File(dir) => {
+            let path = dir.path().join("store.db");
+            let opened = tokio::task::spawn_blocking(move || SqliteStore::open(&path, clock));
+            Ok(Arc::new(opened.await.unwrap()?))
+        }
+        #[cfg(feature = "postgres")]
+        Place::Database(database) => database.open(clock).await,
+    }
+}
+
+pub(crate) const HOME: &str = "home-of-me";
+
+pub(crate) fn app() -> Scope {
+    scope("app")
+}
+
+pub(crate) fn scope(project: &str) -> Scope {
+    Scope::Project(ProjectKey::new(project))
+}
+
+pub(crate) fn wanted(session: &str, project: &str, watermark: i64) -> Wanted {
+    Wanted::Extract {
+        session: session.into(),
+        home: HomeId::new(HOME),
+        project: ProjectKey::new(project),
+        ledger: format!("{session}.jsonl"),
+        watermark: Watermark(watermark),
+    }
+}
+
+pub(crate) fn place(session: &str) -> SessionPlace {
+    let (home, project) = (HomeId::new(HOME), ProjectKey::new("app"));
+    SessionPlace { home, project, ledger: format!("{session}.jsonl") }
+}
+
+fn claim(kind: JobKind, worker: &str) -> Claim {
+    Claim {
+        kind,
+        home: HomeId::new(HOME),
+        only: None,
+        worker: WorkerId(worker.to_owned()),
+        most: 1,
+        running: None,
+        lease: SignedDuration::from_mins(10),
+        tries: Tries::default(),
+    }
+}
+
+pub(crate) fn extracts(worker: &str) -> Claim {
+    claim(JobKind::Extract, worker)
+}
+
+pub(crate) fn consolidates(worker: &str) -> Claim {
+    claim(JobKind::Consolidate, worker)
+}
+
+pub(crate) fn only(claim: Claim, job: JobKey) -> Claim {
+    Claim { only: Some(vec![job]), ..claim }
+}
+
+pub(crate) fn cost() -> Cost {
+    Cost {
+        by: Author::Model,
+        model: Some("small".to_owned()),
+        tokens: 1_234,
+        dollars: Dollars::new(0.012_345),
+        seconds: 1.5,
+    }
+}
+
+pub(crate) fn finding(session: &str, text: &str) -> Finding {
+    let evidence = Evidence::Message { session: session.into(), message: MessageId::from("m1"), at: None };
+    Finding {
+        kind: FindingKind::Preference,
+        basis: Basis::Said,
+        text: text.to_owned(),
+        quote: None,
+        evidence: vec![evidence],
+        keywords: vec!["login".to_owned()],
+        reach: Reach::Project,
+        outcome: None,
+    }
+}
+
+/// What came of a session that last said something at `watermark` (milliseconds).
+pub(crate) fn extracted(session: &str, project: &str, watermark: i64) -> Extracted {
+    let source = Source {
+        session: session.into(),
+        project: ProjectKey::new(project),
+        home: HomeId::new(HOME),
+        ledger: format!("{session}.jsonl"),
+        client: "claude".to_owned(),
+        cwd: Some("/home/me/app".to_owned()),
+        branch: None,
+        created: Some(Timestamp::UNIX_EPOCH),
+        updated: Timestamp::from_millisecond(watermark).unwrap(),
+    };
+    let text = format!("Prefers tabs, said at {watermark}.");
+    let extraction = Extraction {
+        findings: vec![finding(session, &text)],
+        summary: "It was about the login.".to_owned(),
+        slug: "login".to_owned(),
+    };
+    Extracted { source, extraction: Some(extraction), cost: cost() }
+}
+
+pub(crate) fn nothing(session: &str, project: &str, watermark: i64) -> Extracted {
+    Extracted { extraction: None, ..extracted(session, project, watermark) }
+}
+
+pub(crate) fn session(id: &str) -> SessionId {
+    id.into()
+}
+
+/// Each of the functions, as a test on either backend.
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(world) = crate::store_kit::World::sqlite().await {
+                    super::$name(world).await;
+                }
+            })+
+        }
+        #[cfg(feature = "postgres")]
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(world) = crate::store_kit::World::postgres().await {
+                    super::$name(world).await;
+                }
+            })+
+        }
+    };
+}
+pub(crate) use on_both;
