@@ -18,6 +18,7 @@ mod anchors;
 mod borne;
 mod dates;
 mod gate;
+mod heard;
 mod job;
 mod judge;
 mod limits;
@@ -39,6 +40,8 @@ mod toolbox;
 mod trigger;
 pub(crate) mod wish;
 mod written;
+
+pub(crate) use heard::OwnWords;
 
 pub use anchors::anchors;
 pub use job::{EXTRACT_JOB, ExtractJob, Extracted, extract};
