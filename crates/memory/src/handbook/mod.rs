@@ -13,6 +13,7 @@
 //! **One project, one handbook.** What a consolidation is shown is of one [`Scope`] only, so that nothing of one project can get into
 //! another's. The global handbook is made of what several projects bear out, or the user said of all of them.
 
+mod audit;
 pub mod book;
 pub mod citations;
 mod evidence;
@@ -22,12 +23,15 @@ mod offline;
 pub mod phase1;
 pub mod phase2;
 mod scope;
+mod shelf;
 pub mod voice;
 pub mod work;
 
+pub use audit::{Audit, Fault, Missing, audit};
 pub use evidence::{Evidence, EvidenceKey};
 pub use finding::{Basis, Extraction, Finding, FindingKind, Reach, TaskOutcome};
 pub use limits::HandbookLimits;
 pub use offline::Gatherer;
 pub use phase2::HandNote;
 pub use scope::{HomeId, ProjectKey, Scope};
+pub use shelf::{Shelved, shelf, shelved};

@@ -9,8 +9,8 @@ use std::time::Duration;
 use throughline_core::SessionId;
 use throughline_core::cost::Dollars;
 use throughline_memory::handbook::work::{
-    AtStart, ConsolidateHandbook, Crew, Drained, ExtractSession, JobEnd, Order, Phases, Which, WorkError,
-    WorkEvent, WorkLimits, Worker,
+    AtStart, ConsolidateHandbook, Crew, Drained, ExtractSession, JobEnd, Order, PhaseError, Phases, Which,
+    WorkError, WorkEvent, WorkLimits, Worker,
 };
 use throughline_memory::handbook::{Extraction, HandbookLimits, HomeId, ProjectKey, Scope};
 use throughline_memory::notes::Author;
@@ -31,6 +31,10 @@ enum Does {
     Fails {
         passing: bool,
     },
+    /// Can't, and nobody can.
+    Cannot,
+    /// Finds nothing to work on.
+    FindsNothing,
     Panics,
 }
 
@@ -54,7 +58,7 @@ impl Script {
         }
     }
 
-    async fn act(&self, lease: &Lease, cancel: CancelToken) -> Result<(), Failure> {
+    async fn act(&self, lease: &Lease, cancel: CancelToken) -> Result<(), PhaseError> {
         self.began.lock().unwrap().push(lease.job.clone());
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(running, Ordering::SeqCst);
@@ -63,14 +67,22 @@ impl Script {
                 () = tokio::time::sleep(long) => Ok(()),
                 () = cancel.cancelled() => {
                     self.cancelled.fetch_add(1, Ordering::SeqCst);
-                    Err(Failure { why: "told to stop".to_owned(), is_passing: true })
+                    Err(PhaseError::Everyones(Failure { why: "told to stop".to_owned(), is_passing: true }))
                 }
             },
             Does::Insists(long) => {
                 tokio::time::sleep(long).await;
                 Ok(())
             }
-            Does::Fails { passing } => Err(Failure { why: "no luck".to_owned(), is_passing: passing }),
+            Does::Fails { passing } => {
+                Err(PhaseError::Failed(Failure { why: "no luck".to_owned(), is_passing: passing }))
+            }
+            Does::Cannot => {
+                Err(PhaseError::Everyones(Failure { why: "no quota".to_owned(), is_passing: true }))
+            }
+            Does::FindsNothing => {
+                Err(PhaseError::Gone(Failure { why: "gone".to_owned(), is_passing: false }))
+            }
             Does::Panics => panic!("as the test wants it"),
         };
         self.running.fetch_sub(1, Ordering::SeqCst);
@@ -87,7 +99,7 @@ impl ExtractSession for Script {
         &'a self,
         lease: &'a Lease,
         cancel: CancelToken,
-    ) -> BoxFuture<'a, Result<Extracted, Failure>> {
+    ) -> BoxFuture<'a, Result<Extracted, PhaseError>> {
         Box::pin(async move {
             self.act(lease, cancel).await?;
             let JobKey::Extract(session) = &lease.job else { panic!("{:?}", lease.job) };
@@ -112,7 +124,7 @@ impl ConsolidateHandbook for Script {
         &'a self,
         lease: &'a Lease,
         cancel: CancelToken,
-    ) -> BoxFuture<'a, Result<Consolidated, Failure>> {
+    ) -> BoxFuture<'a, Result<Consolidated, PhaseError>> {
         Box::pin(async move {
             self.act(lease, cancel).await?;
             Ok(Consolidated { selected: Vec::new(), edition: None, cost: cost() })
@@ -334,6 +346,37 @@ async fn failures_and_panics_are_the_jobs_own() {
     assert!(why.contains("mistake in throughline"), "{why}");
     let ended = |event: &&WorkEvent| matches!(event, WorkEvent::Ended { .. });
     assert_eq!(shop.events.lock().unwrap().iter().filter(ended).count(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_can_do_is_given_back_and_not_tried_on_every_session() {
+    let cannot = || Script::new(|_| Does::Cannot);
+    let few = |limits| WorkLimits { extract: 2, ..limits };
+    let shop = Shop::with(Queue::with(sessions(9).into_iter().chain([book("a")])), cannot(), few);
+    let drained = shop.drain(&Order { wait: true, ..Order::all() }).await;
+    assert_eq!(drained.halted.as_deref(), Some("no quota"));
+    assert!(drained.ended.len() <= 3, "{drained:?}");
+    assert!((0..9).all(|n| shop.state(&session(n)) == JobState::Pending));
+    assert_eq!(shop.state(&book("a")), JobState::Pending);
+    // Who serves looks again after a while.
+    let shop = Shop::with(Queue::with(sessions(9)), cannot(), few);
+    let stop = CancelToken::new();
+    let later = stop.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(60 * MINUTE).await;
+        later.cancel();
+    });
+    shop.worker.serve(&stop).await.unwrap();
+    let began = shop.script.began.lock().unwrap().len();
+    assert!((20..130).contains(&began), "{began}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_gone_is_forgotten() {
+    let shop = Shop::new(Queue::with([session(0)]), Script::new(|_| Does::FindsNothing));
+    let drained = shop.drain(&Order::all()).await;
+    assert_eq!(drained.ended, [(session(0), JobEnd::Failed { why: "gone".to_owned(), again: false })]);
+    assert_eq!(shop.queue.count("forget"), 1);
 }
 
 #[tokio::test(start_paused = true)]

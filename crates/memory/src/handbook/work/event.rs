@@ -64,6 +64,11 @@ pub enum JobEnd {
     },
     /// It was given back: the worker was told to stop.
     Released,
+    /// It was given back: no job of its kind could be done now.
+    Deferred {
+        /// Why not.
+        why: String,
+    },
     /// Somebody else has it, or may have it: the lease was over. What was made is thrown away.
     Lost,
     /// The store could not be told. It is due again when the lease is over, unless the last word arrived after all.

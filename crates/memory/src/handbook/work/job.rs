@@ -2,7 +2,7 @@
 
 use super::settle::wait;
 use super::worker::Shared;
-use super::{JobEnd, WorkEvent};
+use super::{JobEnd, PhaseError, WorkEvent};
 use crate::store::{Consolidated, Extracted, Failure, Held, JobKey, Lease, RunOutcome, StoreError};
 use std::time::{Duration, SystemTime};
 use throughline_model::CancelToken;
@@ -53,7 +53,7 @@ impl Shared {
         }
     }
 
-    async fn phase(&self, lease: &Lease, cancel: CancelToken) -> Result<Made, Failure> {
+    async fn phase(&self, lease: &Lease, cancel: CancelToken) -> Result<Made, PhaseError> {
         match &lease.job {
             JobKey::Extract(_) => {
                 let extracted = self.phases.extract.extract(lease, cancel).await?;
@@ -91,10 +91,38 @@ impl Shared {
         }
     }
 
-    async fn settled(&self, lease: &Lease, made: Result<Made, Failure>) -> JobEnd {
+    async fn settled(&self, lease: &Lease, made: Result<Made, PhaseError>) -> JobEnd {
         match made {
             Ok(made) => self.finish(lease, &made).await,
-            Err(failure) => self.fail(lease, failure).await,
+            Err(PhaseError::Failed(failure)) => self.fail(lease, failure).await,
+            Err(PhaseError::Everyones(failure)) => match self.release(lease).await {
+                JobEnd::Released => JobEnd::Deferred { why: failure.why },
+                other => other,
+            },
+            Err(PhaseError::Gone(failure)) => self.forget(lease, failure).await,
+            Err(PhaseError::NotAllowed(mode, failure)) => {
+                if let JobKey::Extract(session) = &lease.job
+                    && let Err(error) = self.settle(|| self.store.set_mode(session, mode)).await
+                {
+                    return unsettled(&error);
+                }
+                self.fail(lease, failure).await
+            }
+        }
+    }
+
+    /// A session whose ledger is gone bears nothing out any more.
+    async fn forget(&self, lease: &Lease, failure: Failure) -> JobEnd {
+        match &lease.job {
+            // Only who still has the job may say so.
+            JobKey::Extract(session) => match self.fail(lease, failure.clone()).await {
+                JobEnd::Failed { .. } => match self.settle(|| self.store.forget(session)).await {
+                    Ok(_) => JobEnd::Failed { why: failure.why, again: false },
+                    Err(error) => unsettled(&error),
+                },
+                other => other,
+            },
+            JobKey::Consolidate(_) => self.fail(lease, failure).await,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct WorkLimits {
     pub poll_busy: Duration,
     /// The longest that handbooks wait while sessions keep coming.
     pub consolidate_at_least: Duration,
+    /// How long nothing is claimed after a job that nobody could do.
+    pub pause: Duration,
     /// Calls of the store that are made for one answer, the first included.
     pub store_attempts: u32,
     /// How long a job that was told to stop may take to do so.
@@ -46,6 +48,7 @@ impl WorkLimits {
             poll: Duration::from_secs(15),
             poll_busy: Duration::from_millis(500),
             consolidate_at_least: Duration::from_secs(300),
+            pause: Duration::from_secs(120),
             store_attempts: 8,
             grace: Duration::from_secs(10),
         }

@@ -17,10 +17,13 @@ mod job;
 mod limits;
 mod phases;
 mod running;
+mod serve;
+mod sessions;
 mod settle;
 mod worker;
 
 pub use event::{JobEnd, WorkEvent};
 pub use limits::WorkLimits;
-pub use phases::{ConsolidateHandbook, ExtractSession, Phases};
+pub use phases::{ConsolidateHandbook, ExtractSession, PhaseError, Phases};
+pub use sessions::{ModelReader, SessionExtractor};
 pub use worker::{AtStart, Crew, Drained, Order, Which, WorkError, Worker};

@@ -1,7 +1,33 @@
 //! Who does the two phases.
 
 use crate::store::{Consolidated, Extracted, Failure, Lease};
+use throughline_core::MemoryMode;
 use throughline_model::{BoxFuture, CancelToken};
+
+/// Why nothing came of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PhaseError {
+    /// It failed.
+    Failed(Failure),
+    /// Any other would fail now for the same reason: it is given back, and the worker pauses, or stops.
+    Everyones(Failure),
+    /// What it is about is not there any more: the store forgets it.
+    Gone(Failure),
+    /// No memory may be made of it: the store is told its mode.
+    NotAllowed(MemoryMode, Failure),
+}
+
+impl PhaseError {
+    /// In words.
+    pub fn failure(self) -> Failure {
+        match self {
+            Self::Failed(failure)
+            | Self::Everyones(failure)
+            | Self::Gone(failure)
+            | Self::NotAllowed(_, failure) => failure,
+        }
+    }
+}
 
 /// Does phase 1 on a session.
 pub trait ExtractSession: Send + Sync {
@@ -11,7 +37,7 @@ pub trait ExtractSession: Send + Sync {
         &'a self,
         lease: &'a Lease,
         cancel: CancelToken,
-    ) -> BoxFuture<'a, Result<Extracted, Failure>>;
+    ) -> BoxFuture<'a, Result<Extracted, PhaseError>>;
 }
 
 /// Does phase 2 on a handbook.
@@ -21,7 +47,7 @@ pub trait ConsolidateHandbook: Send + Sync {
         &'a self,
         lease: &'a Lease,
         cancel: CancelToken,
-    ) -> BoxFuture<'a, Result<Consolidated, Failure>>;
+    ) -> BoxFuture<'a, Result<Consolidated, PhaseError>>;
 }
 
 /// Who does what.

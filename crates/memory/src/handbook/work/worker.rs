@@ -9,7 +9,6 @@ use crate::store::{
 use jiff::Timestamp;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::SystemTime;
 use throughline_model::{CancelToken, Clock};
 
 /// What a worker is made of.
@@ -48,7 +47,7 @@ impl Shared {
 
 /// Serves the queue. To be used inside a tokio runtime with time enabled.
 pub struct Worker {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// Which jobs.
@@ -91,6 +90,8 @@ pub struct Drained {
     pub ended: Vec<(JobKey, JobEnd)>,
     /// Whether it was told to stop.
     pub stopped: bool,
+    /// Why it stopped by itself: nothing could be done now.
+    pub halted: Option<String>,
 }
 
 impl Drained {
@@ -98,7 +99,11 @@ impl Drained {
     pub fn done(&self) -> impl Iterator<Item = (&JobKey, RunOutcome, usize, &Cost)> {
         self.ended.iter().filter_map(|(job, end)| match end {
             JobEnd::Done { outcome, items, cost } => Some((job, *outcome, *items, cost)),
-            JobEnd::Failed { .. } | JobEnd::Released | JobEnd::Lost | JobEnd::Unsettled { .. } => None,
+            JobEnd::Failed { .. }
+            | JobEnd::Released
+            | JobEnd::Deferred { .. }
+            | JobEnd::Lost
+            | JobEnd::Unsettled { .. } => None,
         })
     }
 }
@@ -161,74 +166,6 @@ impl Worker {
         self.drain(&order, stop).await
     }
 
-    /// Serves until told to stop. A store that is away is waited for; one that can't be used ends it.
-    pub async fn serve(&self, stop: &CancelToken) -> Result<(), WorkError> {
-        let shared = &self.shared;
-        let mut running = Running::default();
-        let mut books_at = shared.clock.now();
-        let mut trouble = None;
-        while !stop.is_cancelled() && trouble.is_none() {
-            let claimed = match self.fill(&mut running, &mut books_at, stop).await {
-                Ok(claimed) => claimed,
-                Err(error) if error.is_passing() => {
-                    let again_in = shared.limits.poll;
-                    shared.tell(WorkEvent::Store { why: error.to_string(), again_in });
-                    0
-                }
-                Err(error) => {
-                    trouble = Some(error);
-                    break;
-                }
-            };
-            let is_busy = claimed > 0 || !running.is_empty();
-            let pause = if is_busy { shared.limits.poll_busy } else { shared.limits.poll };
-            // Half of it to one and a half: many workers do not ask in step.
-            let pause = pause.mul_f64(0.5 + shared.clock.jitter().clamp(0.0, 1.0));
-            tokio::select! {
-                _ = running.next(shared), if !running.is_empty() => {}
-                () = shared.clock.sleep(pause) => {}
-                () = stop.cancelled() => {}
-            }
-        }
-        while running.next(shared).await.is_some() {}
-        trouble.map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    /// Claims sessions, and handbooks when no session is left: each session would change them again. They do not wait for ever.
-    async fn fill(
-        &self,
-        running: &mut Running,
-        books_at: &mut SystemTime,
-        stop: &CancelToken,
-    ) -> Result<usize, StoreError> {
-        let limits = &self.shared.limits;
-        let sessions = self.top_up(running, JobKind::Extract, stop).await?;
-        let now = self.shared.clock.now();
-        let waited = now.duration_since(*books_at).unwrap_or_default();
-        let none_left = sessions == 0 && running.of(JobKind::Extract) == 0;
-        if !none_left && waited < limits.consolidate_at_least {
-            return Ok(sessions);
-        }
-        *books_at = now;
-        Ok(sessions + self.top_up(running, JobKind::Consolidate, stop).await?)
-    }
-
-    async fn top_up(
-        &self,
-        running: &mut Running,
-        kind: JobKind,
-        stop: &CancelToken,
-    ) -> Result<usize, StoreError> {
-        let room = self.shared.limits.at_once(kind).saturating_sub(running.of(kind));
-        if room == 0 || stop.is_cancelled() {
-            return Ok(0);
-        }
-        let leases = self.claim(kind, &Which::All, room, None).await?;
-        let claimed = leases.len();
-        leases.into_iter().for_each(|lease| running.begin(&self.shared, lease, stop));
-        Ok(claimed)
-    }
-
     async fn drain_kind(
         &self,
         kind: &Kind<'_>,
@@ -245,7 +182,7 @@ impl Worker {
         let mut trouble = None;
         loop {
             let room = at_once.saturating_sub(running.len()).min(left);
-            if room > 0 && !stop.is_cancelled() && trouble.is_none() {
+            if room > 0 && !stop.is_cancelled() && trouble.is_none() && drained.halted.is_none() {
                 match self.claim(kind.kind, kind.which, room, kind.order.running).await {
                     Ok(leases) => {
                         left -= leases.len().min(left);
@@ -254,14 +191,17 @@ impl Worker {
                     Err(error) => trouble = Some(error),
                 }
             }
-            if let Some(ended) = running.next(shared).await {
-                drained.ended.push(ended);
+            if let Some((job, end)) = running.next(shared).await {
+                if let JobEnd::Deferred { why } = &end {
+                    drained.halted.get_or_insert_with(|| why.clone());
+                }
+                drained.ended.push((job, end));
                 continue;
             }
             if let Some(error) = trouble {
                 return Err(error.into());
             }
-            if stop.is_cancelled() || left == 0 || !kind.order.wait {
+            if stop.is_cancelled() || left == 0 || !kind.order.wait || drained.halted.is_some() {
                 return Ok(());
             }
             match self.elsewhere(kind).await? {
@@ -275,7 +215,7 @@ impl Worker {
         }
     }
 
-    async fn claim(
+    pub(super) async fn claim(
         &self,
         kind: JobKind,
         which: &Which,
