@@ -2,7 +2,8 @@
 
 use super::calls::Carried;
 use super::{Agent, AgentError, Desk, EndReason, Said, TurnEnd, task};
-use crate::{Event, Spending};
+use crate::{Event, Listener, Spending};
+use throughline_core::citation::CitationFilter;
 use throughline_core::pipeline::Change;
 use throughline_core::{Message, Role, ToolCall};
 use throughline_engine::session::{SessionError, reminder};
@@ -118,12 +119,16 @@ impl Agent {
     /// Asks the model; `None`: the user stopped it.
     async fn ask(&mut self, desk: &Desk<'_>) -> Result<Option<Answer>, AgentError> {
         let listener = desk.listener;
-        let on_delta: OnDelta<'_> = Box::new(move |delta| match delta {
-            Delta::Text(text) => listener.hear(Event::Text { text }),
+        // What an answer cites is for us, not for people (H5).
+        let mut filter = CitationFilter::default();
+        let on_delta: OnDelta<'_> = Box::new(|delta| match delta {
+            Delta::Text(text) => tell(listener, filter.push(&text)),
             Delta::Reasoning(text) => listener.hear(Event::Thinking { text }),
             Delta::Other => {}
         });
-        match self.session.ask(Some(on_delta), desk.cancel.clone()).await {
+        let asked = self.session.ask(Some(on_delta), desk.cancel.clone()).await;
+        tell(listener, filter.finish().0);
+        match asked {
             Ok(answer) => Ok(Some(answer)),
             Err(SessionError::Model(error @ ModelError::Cancelled { .. })) => {
                 self.session.interrupt(error.partial())?;
@@ -204,11 +209,17 @@ impl Agent {
     }
 }
 
+fn tell(listener: &dyn Listener, text: String) {
+    if !text.is_empty() {
+        listener.hear(Event::Text { text });
+    }
+}
+
 /// The words of an answer.
 fn said_in(messages: &[Message]) -> String {
     let texts = messages.iter().filter(|message| message.role == Role::Assistant).flat_map(|message| {
         message.blocks.iter().filter_map(|block| match &block.body {
-            throughline_core::Body::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
+            throughline_core::Body::Text(text) if !text.trim().is_empty() => Some(message.text_of(block)),
             throughline_core::Body::Text(_)
             | throughline_core::Body::Reasoning { .. }
             | throughline_core::Body::ToolCall(_)
@@ -218,5 +229,5 @@ fn said_in(messages: &[Message]) -> String {
             | throughline_core::Body::Unknown(_) => None,
         })
     });
-    texts.collect::<Vec<_>>().join("\n")
+    texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }

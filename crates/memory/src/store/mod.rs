@@ -15,6 +15,7 @@
 mod clock;
 mod job;
 mod open;
+mod lazy;
 mod output;
 mod sql;
 mod sqlite;
@@ -25,6 +26,7 @@ pub use job::{
     Wanted, Watermark, WorkerId,
 };
 pub use open::{is_postgres, open};
+pub use lazy::{LazyStore, OpenStore};
 pub use output::{Cited, Consolidated, Cost, Edition, Extracted, Output, Pruned, Run, RunOutcome, Source};
 pub use sqlite::SqliteStore;
 
