@@ -23,6 +23,7 @@ mod offline;
 mod outside;
 pub mod phase1;
 pub mod phase2;
+pub mod read;
 mod scope;
 mod shelf;
 pub mod voice;

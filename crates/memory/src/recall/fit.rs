@@ -57,6 +57,16 @@ const LONGEST_SPELLING: usize = 24;
 
 impl Indexed {
     pub(crate) fn of(topic: &Topic) -> Self {
+        let mut fields =
+            vec![(topic.name.as_str(), NAME), (&topic.description, DESCRIPTION), (&topic.body, BODY)];
+        fields.extend(topic.meta.sources.iter().map(|source| (source.quote.as_str(), AROUND)));
+        let anchors: Vec<String> = topic.meta.anchors.iter().map(ToString::to_string).collect();
+        fields.extend(anchors.iter().map(|anchor| (anchor.as_str(), AROUND)));
+        Self::of_fields(&fields)
+    }
+
+    /// The words of some texts, each with what a word in it counts: 1 as in a body.
+    pub(crate) fn of_fields(fields: &[(&str, f32)]) -> Self {
         let mut indexed = Self::default();
         let mut length = 0.0;
         let mut read = |text: &str, weight: f32| {
@@ -73,15 +83,7 @@ impl Indexed {
                 }
             });
         };
-        read(&topic.name, NAME);
-        read(&topic.description, DESCRIPTION);
-        read(&topic.body, BODY);
-        for source in &topic.meta.sources {
-            read(&source.quote, AROUND);
-        }
-        for anchor in &topic.meta.anchors {
-            read(&anchor.to_string(), AROUND);
-        }
+        fields.iter().for_each(|(text, weight)| read(text, *weight));
         let norm = 1.0 - LENGTH + LENGTH * (length / USUAL).min(LONGEST);
         indexed.terms.values_mut().for_each(|weight| *weight /= norm);
         indexed
@@ -234,15 +236,19 @@ impl Plan {
     }
 }
 
+/// How well each of some texts fits a request, and what one would reach that is about every word of it. 0: it has nothing to do with it.
+pub(crate) fn fits(request: &str, reach: Reach, all: &[Indexed]) -> (Vec<f32>, f32) {
+    let query = Query::of(request, reach);
+    let plan = Plan::of(&query, &holders(&query, all));
+    (all.iter().map(|one| plan.fit(&plan.weights(one))).collect(), plan.attainable)
+}
+
 /// Ranks memories that are at hand, best first; those that have nothing to do with the request are left out.
 pub(crate) fn rank(request: &str, topics: Vec<Topic>) -> Vec<(Topic, f64)> {
-    let query = Query::of(request, Reach::Own);
     let indexed: Vec<Indexed> = topics.iter().map(Indexed::of).collect();
-    let plan = Plan::of(&query, &holders(&query, &indexed));
-    let score = |indexed: &Indexed| f64::from(plan.fit(&plan.weights(indexed)));
-    let scores = indexed.iter().map(score);
+    let (scores, _) = fits(request, Reach::Own, &indexed);
     let mut ranked: Vec<(Topic, f64)> =
-        topics.into_iter().zip(scores).filter(|(_, score)| *score > 0.0).collect();
+        topics.into_iter().zip(scores.into_iter().map(f64::from)).filter(|(_, score)| *score > 0.0).collect();
     // Of equals the newer one comes first.
     ranked.sort_by(|(a, x), (b, y)| {
         y.total_cmp(x).then_with(|| b.modified.cmp(&a.modified)).then_with(|| a.file.cmp(&b.file))

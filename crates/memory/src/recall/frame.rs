@@ -174,14 +174,19 @@ const RESERVED: [&str; 9] =
 
 /// A text in which nothing looks like a tag that is reserved. All else stays as it is: memories speak of code.
 pub(super) fn harmless(text: &str) -> String {
+    without_tags(text, &RESERVED)
+}
+
+/// A text in which no tag that begins with one of these words has any force.
+pub(crate) fn without_tags(text: &str, reserved: &[&str]) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
-        if c == '<' && opens_reserved(&text[at + 1..]) { out.push_str("&lt;") } else { out.push(c) }
+        if c == '<' && opens_one_of(reserved, &text[at + 1..]) { out.push_str("&lt;") } else { out.push(c) }
     }
     out
 }
 
-fn opens_reserved(rest: &str) -> bool {
+fn opens_one_of(reserved: &[&str], rest: &str) -> bool {
     let is_filler = |c: char| c.is_whitespace() || c == '/' || c.is_control() || !c.is_ascii();
     let name: String = rest
         .chars()
@@ -190,7 +195,7 @@ fn opens_reserved(rest: &str) -> bool {
         .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
         .flat_map(char::to_lowercase)
         .collect();
-    RESERVED.iter().any(|word| name.starts_with(word))
+    reserved.iter().any(|word| name.starts_with(word))
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@
 
 mod clock;
 mod job;
-mod open;
 mod lazy;
+mod open;
 mod output;
 mod sql;
 mod sqlite;
@@ -25,8 +25,8 @@ pub use job::{
     Claim, Enqueued, Failure, Held, Job, JobKey, JobKind, JobState, Lease, OwnerToken, SessionPlace, Tries,
     Wanted, Watermark, WorkerId,
 };
-pub use open::{is_postgres, open};
 pub use lazy::{LazyStore, OpenStore};
+pub use open::{is_postgres, open};
 pub use output::{Cited, Consolidated, Cost, Edition, Extracted, Output, Pruned, Run, RunOutcome, Source};
 pub use sqlite::SqliteStore;
 

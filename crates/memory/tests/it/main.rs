@@ -12,6 +12,7 @@ mod extract_wishes;
 mod files;
 mod fitting;
 mod handbook_book;
+mod handbook_read;
 mod handbook_voice;
 mod handbook_work;
 mod handbook_work_store;

@@ -3,6 +3,7 @@
 use super::error::Phase2Error;
 use super::folder::Folder;
 use crate::handbook::{HandbookLimits, Scope};
+use std::collections::BTreeMap;
 use std::path::Path;
 use throughline_ledger::Home;
 
@@ -39,6 +40,16 @@ impl Workspace {
     /// Whose it is.
     pub fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// A file of the handbook; `None` if it is not there. What is no file of one, and a link, is refused.
+    pub(in crate::handbook) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Phase2Error> {
+        if self.folder.is_there()? { self.folder.read(path) } else { Ok(None) }
+    }
+
+    /// All files of the handbook.
+    pub(in crate::handbook) fn files(&self) -> Result<BTreeMap<String, Vec<u8>>, Phase2Error> {
+        self.folder.files()
     }
 
     /// Makes the folder, if it is not there.
