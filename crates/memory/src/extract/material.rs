@@ -233,11 +233,16 @@ fn announced(lines: &[Line<'_>], own: &mut [bool]) {
             continue;
         }
         let next = (at + 1..lines.len()).find(|&next| !lines[next].text.trim().is_empty());
-        if next.is_some_and(|next| own[next]) {
+        if next.is_some_and(|next| own[next] || is_rule(lines[next].text)) {
             own[at + 1..].fill(false);
             return;
         }
     }
+}
+
+/// A line that sets something off from what is before it, and does not say where that ends.
+fn is_rule(line: &str) -> bool {
+    ["===", "---", "***", "___", "+++", "~~~~", "###"].iter().any(|mark| line.trim_start().starts_with(mark))
 }
 
 /// A paragraph that speaks of a text ("summarise this"): the other paragraphs are that text.

@@ -8,7 +8,7 @@ use super::answer::{Answer, Bullet, bullets};
 use super::sections::Section;
 use super::transcript::{Passage, Voice};
 use crate::extract::OwnWords;
-use crate::handbook::voice::{is_harmful_command, is_order};
+use crate::handbook::voice::{is_harmful_command, is_order, is_order_in_subject};
 use crate::handbook::{Basis, Evidence, Extraction, Finding, FindingKind, Reach, TaskOutcome};
 use crate::redact::redact;
 use std::collections::HashMap;
@@ -98,6 +98,17 @@ impl<'a> Shown<'a> {
 
     fn stands(&self, span: &str) -> bool {
         self.all.contains(&folded(span))
+    }
+
+    /// Whether a text orders something, commands aside that were run: `make check` is one, and what it does is known.
+    fn orders(&self, text: &str) -> bool {
+        let mut plain = text.to_owned();
+        for span in spans(text) {
+            if self.is_used(span) && !is_harmful_command(span) && !is_order_in_subject(span) {
+                plain = plain.replace(&format!("`{span}`"), "`x`");
+            }
+        }
+        is_order(&plain)
     }
 }
 
@@ -197,7 +208,7 @@ impl<'a> Judge<'a> {
             return None;
         }
         let text = one_line(redact(&bullet.text).text(), STATEMENT);
-        if is_order(&text) {
+        if shown.orders(&text) {
             self.dropped.orders += 1;
             return None;
         }
@@ -262,7 +273,7 @@ impl<'a> Judge<'a> {
     fn summarise(&mut self, summary: &str, shown: &Shown<'_>) {
         let mut kept = String::new();
         for line in redact(summary).text().lines() {
-            if is_order(line) {
+            if shown.orders(line) {
                 self.dropped.orders += 1;
             } else if !addresses(line).iter().all(|address| shown.is_used(address))
                 || spans(line).iter().any(|span| is_harmful_command(span) && !shown.is_used(span))
@@ -286,6 +297,12 @@ impl<'a> Judge<'a> {
     /// What the session taught, what is worth most first.
     pub(super) fn finish(mut self) -> (Extraction, Dropped) {
         self.findings.sort_by_key(|finding| finding.kind);
+        if self.summary.is_empty() {
+            // Nothing of the model's own passed: what did tells the session too.
+            let lines: Vec<String> =
+                self.findings.iter().map(|finding| format!("- {}", finding.text)).collect();
+            self.summary = throughline_core::text::head(&lines.join("\n"), SUMMARY).to_owned();
+        }
         let extraction = Extraction { findings: self.findings, summary: self.summary, slug: self.slug };
         (extraction, self.dropped)
     }

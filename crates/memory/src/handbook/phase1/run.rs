@@ -214,7 +214,7 @@ impl Phase1<'_> {
         let card = about.card.as_ref();
         let meta = about.meta.as_ref();
         let created = meta.map(|meta| meta.created).or_else(|| card.and_then(|card| card.created));
-        let updated = card.and_then(|card| card.updated).or(about.last_said).or(created).unwrap_or(self.now);
+        let updated = card.and_then(|card| card.updated).max(about.last_said).or(created).unwrap_or(self.now);
         let source = Source {
             session: self.session.clone(),
             project: self.place.project.clone(),
