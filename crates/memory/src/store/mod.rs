@@ -65,8 +65,9 @@ pub trait Store: Send + Sync {
     fn finish_consolidate<'a>(&'a self, lease: &'a Lease, consolidated: &'a Consolidated)
     -> Answer<'a, Held>;
 
-    /// Outputs of a scope whose session's mode is enabled and that were used, or updated if never used, since `cutoff`: by use
-    /// count, then by the newest of use and update, then by session. For [`Scope::Global`]: those of all projects.
+    /// Outputs of a scope whose session's mode is enabled and that were used, updated or made since `cutoff`: by use count, then by the newest of
+    /// use and update, then by session. For [`Scope::Global`]: those of all projects. (Made counts, since a session of last year that is read
+    /// today was never there to be used.)
     fn outputs<'a>(
         &'a self,
         scope: &'a Scope,
@@ -86,7 +87,7 @@ pub trait Store: Send + Sync {
     /// Takes out all that is known of a session; its handbooks become due if they rest on it.
     fn forget<'a>(&'a self, session: &'a SessionId) -> Answer<'a, bool>;
 
-    /// Takes out outputs that no handbook rests on and that were neither used nor updated since `cutoff`; at most `most`. Watermarks stay: they are
+    /// Takes out outputs that no handbook rests on and that were neither used nor updated nor made since `cutoff`; at most `most`. Watermarks stay: they are
     /// not extracted again unless they change.
     fn prune<'a>(&'a self, cutoff: Timestamp, most: usize) -> Answer<'a, Pruned>;
 

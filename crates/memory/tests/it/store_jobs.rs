@@ -12,6 +12,7 @@ use throughline_memory::store::{
 };
 
 on_both!(
+    h3_a_session_of_last_year_that_is_read_today_is_not_unused,
     wanting_twice_adds_once,
     a_claim_says_all_that_is_needed,
     the_newest_is_claimed_first,
@@ -402,4 +403,18 @@ async fn a_handbook_that_waits_goes_on_waiting_when_more_comes(world: World) {
     let asked = world.store.enqueue(&[Wanted::Consolidate(app())]).await.unwrap();
     assert_eq!(asked.raised, 1);
     assert_eq!(world.claim_one(book()).await.attempt, 1);
+}
+
+async fn h3_a_session_of_last_year_that_is_read_today_is_not_unused(world: World) {
+    // Something was last said in it a second after 1970 began.
+    world.extract("old", "app", 1_000).await;
+    let (now, scope) = (world.hands.now(), app());
+    let month = SignedDuration::from_hours(24 * 30);
+    let found = |cutoff| world.store.outputs(&scope, Some(cutoff), 10);
+    assert_eq!(found(now - month).await.unwrap().len(), 1);
+    assert_eq!(world.store.prune(now - month, 10).await.unwrap().outputs, 0);
+    // A month later nobody had any use for it.
+    let later = now + SignedDuration::from_hours(1);
+    assert_eq!(found(later).await.unwrap().len(), 0);
+    assert_eq!(world.store.prune(later, 10).await.unwrap().outputs, 1);
 }

@@ -95,10 +95,10 @@ impl Shared {
         match made {
             Ok(made) => self.finish(lease, &made).await,
             Err(PhaseError::Failed(failure)) => self.fail(lease, failure).await,
-            Err(PhaseError::Everyones(failure)) => match self.release(lease).await {
-                JobEnd::Released => JobEnd::Deferred { why: failure.why },
-                other => other,
-            },
+            Err(PhaseError::Everyones(failure)) => {
+                let end = self.release(lease).await;
+                if end == JobEnd::Released { JobEnd::Deferred { why: failure.why } } else { end }
+            }
             Err(PhaseError::Gone(failure)) => self.forget(lease, failure).await,
             Err(PhaseError::NotAllowed(mode, failure)) => {
                 if let JobKey::Extract(session) = &lease.job
@@ -111,18 +111,16 @@ impl Shared {
         }
     }
 
-    /// A session whose ledger is gone bears nothing out any more.
+    /// A session whose ledger is gone bears nothing out any more. Only who still has the job may say so.
     async fn forget(&self, lease: &Lease, failure: Failure) -> JobEnd {
-        match &lease.job {
-            // Only who still has the job may say so.
-            JobKey::Extract(session) => match self.fail(lease, failure.clone()).await {
-                JobEnd::Failed { .. } => match self.settle(|| self.store.forget(session)).await {
-                    Ok(_) => JobEnd::Failed { why: failure.why, again: false },
-                    Err(error) => unsettled(&error),
-                },
-                other => other,
-            },
-            JobKey::Consolidate(_) => self.fail(lease, failure).await,
+        let end = self.fail(lease, failure).await;
+        let JobKey::Extract(session) = &lease.job else { return end };
+        if !matches!(end, JobEnd::Failed { .. }) {
+            return end;
+        }
+        match self.settle(|| self.store.forget(session)).await {
+            Ok(_) => end,
+            Err(error) => unsettled(&error),
         }
     }
 

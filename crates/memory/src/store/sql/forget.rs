@@ -1,7 +1,7 @@
 //! What must not be used, and what is taken out.
 
 use super::codes::{CONSOLIDATE, EXTRACT};
-use super::outputs::TOUCHED;
+use super::outputs::FRESH;
 use super::raise::{If, is_running, raise, raise_of_session};
 use super::{Operation, SqlError, Tx, Value};
 use crate::handbook::{ProjectKey, Scope};
@@ -82,8 +82,8 @@ impl Operation for Prune {
         let sql = format!(
             "DELETE FROM outputs WHERE session IN (
                 SELECT o.session FROM outputs o
-                WHERE {TOUCHED} < $1 AND NOT EXISTS (SELECT 1 FROM rests r WHERE r.session = o.session)
-                ORDER BY {TOUCHED}, o.session LIMIT $2)"
+                WHERE {FRESH} < $1 AND NOT EXISTS (SELECT 1 FROM rests r WHERE r.session = o.session)
+                ORDER BY {FRESH}, o.session LIMIT $2)"
         );
         let outputs = tx.execute(&sql, vec![self.0.into(), Value::count(self.1)]).await?;
         Ok(Pruned { outputs })

@@ -16,6 +16,11 @@ const COLUMNS: &str = "o.source, o.extraction, o.author, o.model, o.tokens, o.do
 /// The newest of use and update.
 pub(super) const TOUCHED: &str = "CASE WHEN o.last_used > o.updated THEN o.last_used ELSE o.updated END";
 
+/// The newest of use, update and making.
+pub(super) const FRESH: &str =
+    "CASE WHEN o.last_used > o.generated AND o.last_used > o.updated THEN o.last_used
+    WHEN o.updated > o.generated THEN o.updated ELSE o.generated END";
+
 fn read_output(row: &Row) -> Result<Output, SqlError> {
     Ok(Output {
         source: from_json(row.text(0)?)?,
@@ -62,7 +67,7 @@ impl Operation for Outputs {
         let sql = format!(
             "SELECT {COLUMNS} FROM outputs o
              WHERE (CAST($1 AS TEXT) IS NULL OR o.project = $1)
-                AND (CAST($2 AS BIGINT) IS NULL OR COALESCE(o.last_used, o.updated) >= $2)
+                AND (CAST($2 AS BIGINT) IS NULL OR {FRESH} >= $2)
                 AND NOT EXISTS (SELECT 1 FROM modes m WHERE m.session = o.session AND m.mode <> {ENABLED})
              ORDER BY o.used DESC, {TOUCHED} DESC, o.session LIMIT $3"
         );
