@@ -7,6 +7,7 @@
 //!   [`Fault::all`] is one of each, for tests that go through all of them. [`Http`] is anything else.
 //! - Scripts: a closure, a list of replies, a [`Playlist`], a [`Playbook`] of rules, a [`Window`] that refuses
 //!   prompts which are too long for it.
+//! - [`postgres`] is not a model: it starts a PostgreSQL for tests of what is kept there.
 //! - [`Gate`] holds a reply back until the test says so; [`Nowhere`] is an address that refuses connections.
 //!
 //! Unless told otherwise the [figures](Figures) of an answer are counted from the request: the tokens of the prompt,
@@ -56,6 +57,7 @@ pub mod mcp;
 mod nowhere;
 mod plan;
 pub mod playbook;
+pub mod postgres;
 mod prompts;
 mod render;
 mod reply;

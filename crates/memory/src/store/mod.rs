@@ -17,6 +17,8 @@ mod job;
 mod lazy;
 mod open;
 mod output;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sql;
 mod sqlite;
 
@@ -28,6 +30,8 @@ pub use job::{
 pub use lazy::{LazyStore, OpenStore};
 pub use open::{is_postgres, open};
 pub use output::{Cited, Consolidated, Cost, Edition, Extracted, Output, Pruned, Run, RunOutcome, Source};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
 use crate::handbook::Scope;

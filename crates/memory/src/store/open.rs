@@ -25,10 +25,15 @@ pub fn is_postgres(address: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme))
 }
 
+#[cfg(feature = "postgres")]
+async fn postgres(address: &str, clock: StoreClock) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(super::PostgresStore::open(address, clock).await?))
+}
+
 #[cfg(not(feature = "postgres"))]
 async fn postgres(_address: &str, _clock: StoreClock) -> Result<Arc<dyn Store>, StoreError> {
     Err(StoreError::Broken {
-        place: "at the PostgreSQL address".to_owned(),
+        place: "postgres://…".to_owned(),
         what: "be opened",
         why: "this build has no PostgreSQL; build it with the feature `postgres`, or use a file".to_owned(),
     })

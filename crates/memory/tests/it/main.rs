@@ -43,6 +43,7 @@ mod redaction_stream;
 mod skills;
 mod store_jobs;
 mod store_kit;
+mod store_outputs;
 mod templates;
 mod topics;
 mod topics_crash;

@@ -11,7 +11,7 @@ use throughline_memory::handbook::{
 };
 use throughline_memory::notes::Author;
 use throughline_memory::store::{
-    Claim, Consolidated, Cost, Extracted, Held, Job, JobKey, JobKind, Lease, SessionPlace, Source,
+    Claim, Consolidated, Cost, Edition, Extracted, Held, Job, JobKey, JobKind, Lease, SessionPlace, Source,
     SqliteStore, Store, StoreClock, StoreError, Tries, Wanted, Watermark, WorkerId,
 };
 
@@ -42,7 +42,7 @@ impl Hands {
 enum Place {
     File(TempDir),
     #[cfg(feature = "postgres")]
-    Database(crate::store_cluster::Database),
+    Database(throughline_testkit::postgres::Database<'static>),
 }
 
 /// One store.
@@ -61,8 +61,8 @@ impl World {
     /// A database of its own; none where there is no PostgreSQL, which is said.
     #[cfg(feature = "postgres")]
     pub(crate) async fn postgres() -> Option<Self> {
-        let database = crate::store_cluster::Cluster::get()?.database().await;
-        Some(Self::at(Place::Database(database)).await)
+        let made = tokio::task::spawn_blocking(|| Some(throughline_testkit::postgres::cluster()?.database()));
+        Some(Self::at(Place::Database(made.await.unwrap()?)).await)
     }
 
     async fn at(place: Place) -> Self {
@@ -135,6 +135,11 @@ impl World {
         scopes.sort();
         scopes
     }
+
+    pub(crate) async fn sessions(&self, scope: &Scope, cutoff: Option<Timestamp>) -> Vec<String> {
+        let outputs = self.store.outputs(scope, cutoff, 100).await.unwrap();
+        outputs.into_iter().map(|output| output.source.session.to_string()).collect()
+    }
 }
 
 async fn open(place: &Place, clock: StoreClock) -> Result<Arc<dyn Store>, StoreError> {
@@ -145,7 +150,7 @@ async fn open(place: &Place, clock: StoreClock) -> Result<Arc<dyn Store>, StoreE
             Ok(Arc::new(opened.await.unwrap()?))
         }
         #[cfg(feature = "postgres")]
-        Place::Database(database) => database.open(clock).await,
+        Place::Database(database) => throughline_memory::store::open(&database.address(), clock).await,
     }
 }
 
@@ -247,6 +252,12 @@ pub(crate) fn extracted(session: &str, project: &str, watermark: i64) -> Extract
 
 pub(crate) fn nothing(session: &str, project: &str, watermark: i64) -> Extracted {
     Extracted { extraction: None, ..extracted(session, project, watermark) }
+}
+
+pub(crate) fn edition(scope: &Scope, text: &str) -> Edition {
+    let files =
+        [("MEMORY.md".to_owned(), text.as_bytes().to_vec()), ("skills/x/SKILL.md".to_owned(), vec![0, 255])];
+    Edition { scope: scope.clone(), number: 0, at: Timestamp::UNIX_EPOCH, files: files.into() }
 }
 
 pub(crate) fn session(id: &str) -> SessionId {

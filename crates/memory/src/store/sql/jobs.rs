@@ -177,18 +177,18 @@ impl Operation for Take {
         // Who was killed at the last attempt could not say that it failed.
         let sql = format!(
             "WITH used_up AS MATERIALIZED (
-                SELECT j.kind, j.subject FROM jobs j
+                SELECT j.kind AS taken_kind, j.subject AS taken FROM jobs j
                 WHERE {FOR_THE_CLAIM} AND j.state IN ({RUNNING}, {WAITING}) AND j.ends <= $4 AND j.attempts >= $5
                 FOR UPDATE SKIP LOCKED)
              UPDATE jobs SET state = {FAILED}, token = NULL, claimed = NULL, ends = NULL,
                 failure = CASE WHEN state = {RUNNING}
                     THEN 'whoever did it was gone before it was done, at the last attempt' ELSE failure END
-             FROM used_up WHERE jobs.kind = used_up.kind AND jobs.subject = used_up.subject"
+             FROM used_up WHERE jobs.kind = used_up.taken_kind AND jobs.subject = used_up.taken"
         );
         tx.execute(&sql, filter.to_vec()).await?;
         let sql = format!(
             "WITH due AS MATERIALIZED (
-                SELECT j.kind, j.subject FROM jobs j
+                SELECT j.kind AS taken_kind, j.subject AS taken FROM jobs j
                 WHERE {FOR_THE_CLAIM} AND j.attempts < $5
                     AND (j.state = {PENDING} OR (j.state IN ({RUNNING}, {WAITING}) AND j.ends <= $4))
                     AND (j.kind <> {EXTRACT} OR NOT EXISTS (
@@ -196,7 +196,7 @@ impl Operation for Take {
                 ORDER BY j.watermark DESC, j.subject LIMIT $6 FOR UPDATE SKIP LOCKED)
              UPDATE jobs SET state = {RUNNING}, claimed = watermark, attempts = attempts + 1,
                 token = {TOKEN}, worker = $7, ends = $8
-             FROM due WHERE jobs.kind = due.kind AND jobs.subject = due.subject
+             FROM due WHERE jobs.kind = due.taken_kind AND jobs.subject = due.taken
              RETURNING subject, watermark, token, attempts, ends, home, project, ledger"
         );
         let mut params = filter.to_vec();

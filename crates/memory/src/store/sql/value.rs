@@ -153,7 +153,10 @@ impl Row {
 
 /// A time as it is stored.
 pub(super) fn time(microseconds: i64) -> Result<Timestamp, SqlError> {
-    Timestamp::from_microsecond(microseconds)
+    // Not `from_microsecond`, which knows less than what `as_microsecond` gives.
+    let (seconds, rest) = (microseconds.div_euclid(1_000_000), microseconds.rem_euclid(1_000_000));
+    let nanoseconds = i32::try_from(rest * 1_000).unwrap_or(0);
+    Timestamp::new(seconds, nanoseconds)
         .map_err(|_| SqlError::unreadable(format!("{microseconds} is no time")))
 }
 
