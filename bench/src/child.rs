@@ -32,6 +32,8 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["memory-writer", place, number, seconds] => {
             return crate::memory_writers::write(Path::new(place), number.parse()?, seconds.parse()?);
         }
+        ["phase1", home, ledgers @ ..] => return crate::phase1::extract(Path::new(home), ledgers),
+        ["phase1-baseline", home, ledgers @ ..] => return crate::phase1::baseline(Path::new(home), ledgers),
         other => bail!("unknown task {other:?}"),
     }
     println!("{}", peak_mb());

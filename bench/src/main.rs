@@ -14,6 +14,7 @@ mod list;
 mod measure;
 mod memory_scale;
 mod memory_writers;
+mod phase1;
 mod pipeline;
 mod prepare;
 mod recall;
@@ -39,6 +40,9 @@ struct Cli {
     /// A fraction of the sizes, for a first look. The verdicts are then not the real ones.
     #[arg(long)]
     quick: bool,
+    /// Sizes of sessions for `phase1`, instead of its own.
+    #[arg(long, value_delimiter = ',')]
+    bytes: Vec<u64>,
     /// Used by the benchmarks themselves, to measure memory in a process of its own.
     #[arg(long, hide = true, num_args = 1..)]
     child: Option<Vec<String>>,
@@ -74,6 +78,8 @@ enum Question {
     MemoryScale,
     /// Do eight processes that write one folder of memories lose nothing?
     MemoryWriters,
+    /// What does phase 1 offline cost over parsing and redacting the same bytes, and does memory stay flat?
+    Phase1,
     /// Does our agent cost several times less than Codex's, everything but the model?
     Agent,
 }
@@ -82,6 +88,7 @@ enum Question {
 struct Setup {
     data: PathBuf,
     quick: bool,
+    bytes: Vec<u64>,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -90,7 +97,7 @@ fn main() -> anyhow::Result<ExitCode> {
         child::run(&arguments)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let setup = Setup { data: data_folder(cli.data)?, quick: cli.quick };
+    let setup = Setup { data: data_folder(cli.data)?, quick: cli.quick, bytes: cli.bytes };
     let all = Question::value_variants();
     let questions = if cli.questions.is_empty() { all } else { &cli.questions };
     println!("data: {}{}\n", setup.data.display(), if setup.quick { "  (quick: sizes are cut)" } else { "" });
@@ -111,6 +118,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Recall => recall::run(&setup)?,
             Question::MemoryScale => memory_scale::run(&setup)? + recall::scale::run(&setup)?,
             Question::MemoryWriters => memory_writers::run(&setup)?,
+            Question::Phase1 => phase1::run(&setup)?,
             Question::Agent => agent::run(&setup)?,
         };
         println!();

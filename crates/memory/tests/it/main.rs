@@ -14,6 +14,7 @@ mod fitting;
 mod handbook_book;
 mod handbook_phase1_common;
 mod handbook_phase1_model;
+mod handbook_phase1_random;
 mod handbook_phase1_read;
 mod handbook_phase1_sections;
 mod handbook_read;
