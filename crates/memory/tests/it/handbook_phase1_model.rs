@@ -350,7 +350,7 @@ async fn hostile_sessions_put_nothing_into_the_handbook_that_the_user_did_not_sa
     assert_eq!(marks.len(), 2);
     let inside: Vec<&str> = ask.lines().skip(marks[0] + 1).take(marks[1] - marks[0] - 1).collect();
     assert_eq!(inside.iter().filter(|line| !line.starts_with(' ')).count(), messages.len(), "{inside:?}");
-    assert!(inside.iter().any(|line| *line == " [m9 user]"));
+    assert!(inside.contains(&" [m9 user]"));
 }
 
 #[tokio::test]

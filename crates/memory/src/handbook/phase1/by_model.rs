@@ -1,7 +1,7 @@
 //! A model reads a session, section by section, and answers in strict JSON (H2).
 
 use super::answer::Answer;
-use super::error::is_passing;
+use super::error::Meaning;
 use super::judge::{Dropped, Judge, MOST_BULLETS};
 use super::sections::{Section, Sections};
 use crate::handbook::{Extraction, HandbookLimits};
@@ -181,11 +181,11 @@ impl<'a> Asker<'a> {
                 End::Cancelled => return Asked::Over(Trouble::Cancelled),
                 End::Failed(error) => {
                     let (kind, why) = (error.kind(), error.to_string());
-                    return match kind {
-                        ErrorKind::TooLong => Asked::TooLong(why),
-                        ErrorKind::Cancelled => Asked::Over(Trouble::Cancelled),
-                        kind if is_passing(kind) => Asked::Over(Trouble::Model(kind, why)),
-                        _ => Asked::Unusable(why),
+                    return match Meaning::of(kind) {
+                        Meaning::TooLong => Asked::TooLong(why),
+                        Meaning::Stopped => Asked::Over(Trouble::Cancelled),
+                        Meaning::Passing => Asked::Over(Trouble::Model(kind, why)),
+                        Meaning::ForGood => Asked::Unusable(why),
                     };
                 }
             };

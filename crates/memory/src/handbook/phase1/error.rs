@@ -90,7 +90,10 @@ impl Phase1Error {
             | Self::NotItsLedger { .. }
             | Self::NotUnderstood { .. } => false,
             Self::Ledger(_) | Self::Cancelled { .. } => true,
-            Self::Model { kind, .. } => is_passing(*kind),
+            Self::Model { kind, .. } => match Meaning::of(*kind) {
+                Meaning::Passing | Meaning::Stopped => true,
+                Meaning::TooLong | Meaning::ForGood => false,
+            },
             Self::Capped { cap, .. } => match cap {
                 Cap::Seconds => true,
                 Cap::Turns | Cap::Input | Cap::Output | Cap::Dollars => false,
@@ -150,25 +153,39 @@ impl Phase1Error {
     }
 }
 
-/// Whether the same request may be answered another time.
-pub(super) fn is_passing(kind: ErrorKind) -> bool {
-    match kind {
-        ErrorKind::RateLimited
-        | ErrorKind::Overloaded
-        | ErrorKind::CutOff
-        | ErrorKind::Idle
-        | ErrorKind::Deadline
-        | ErrorKind::Connection
-        | ErrorKind::Server
-        | ErrorKind::Malformed
-        | ErrorKind::Cancelled
-        // These wait for a person.
-        | ErrorKind::Auth
-        | ErrorKind::Quota
-        | ErrorKind::Key
-        | ErrorKind::Config
-        // A command may be missing, or killed.
-        | ErrorKind::Exec => true,
-        ErrorKind::TooLong | ErrorKind::Refused | ErrorKind::Invalid | ErrorKind::TooLarge => false,
+/// What a model's failure means for the section that it was asked about.
+pub(super) enum Meaning {
+    /// Half of it may do.
+    TooLong,
+    /// Another time it may be answered.
+    Passing,
+    /// Somebody stopped it.
+    Stopped,
+    /// It is never answered.
+    ForGood,
+}
+
+impl Meaning {
+    pub(super) fn of(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::TooLong => Self::TooLong,
+            ErrorKind::Cancelled => Self::Stopped,
+            ErrorKind::RateLimited
+            | ErrorKind::Overloaded
+            | ErrorKind::CutOff
+            | ErrorKind::Idle
+            | ErrorKind::Deadline
+            | ErrorKind::Connection
+            | ErrorKind::Server
+            | ErrorKind::Malformed
+            // These wait for a person.
+            | ErrorKind::Auth
+            | ErrorKind::Quota
+            | ErrorKind::Key
+            | ErrorKind::Config
+            // A command may be missing, or killed.
+            | ErrorKind::Exec => Self::Passing,
+            ErrorKind::Refused | ErrorKind::Invalid | ErrorKind::TooLarge => Self::ForGood,
+        }
     }
 }

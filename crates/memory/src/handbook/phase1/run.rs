@@ -114,12 +114,10 @@ impl Phase1<'_> {
     }
 
     fn io(&self, action: &'static str, path: &std::path::Path, source: std::io::Error) -> Phase1Error {
-        match source.kind() {
-            ErrorKind::NotFound => {
-                Phase1Error::Gone { session: self.session.clone(), ledger: self.place.ledger.clone() }
-            }
-            _ => LedgerError::Io { action, path: path.to_owned(), source }.into(),
+        if source.kind() == ErrorKind::NotFound {
+            return Phase1Error::Gone { session: self.session.clone(), ledger: self.place.ledger.clone() };
         }
+        LedgerError::Io { action, path: path.to_owned(), source }.into()
     }
 
     fn allowed(&self, mode: MemoryMode) -> Result<(), Phase1Error> {
