@@ -54,6 +54,7 @@ pub mod notes;
 mod project;
 pub mod recall;
 pub mod redact;
+pub mod skill;
 pub mod store;
 pub mod topics;
 pub mod usage;

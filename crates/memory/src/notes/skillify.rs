@@ -1,9 +1,9 @@
 //! Notes and the user's words into a reusable skill (N7).
 
 use super::record::Author;
-use super::skill::{Skill, SkillError, SkillLimits, one_line, slug};
 use super::template::fill;
 use crate::ByModel;
+use crate::skill::{Skill, SkillError, SkillLimits, one_line, slug};
 use throughline_core::facts::{DirectiveKind, Facts, Said};
 use throughline_core::tokens::Counter;
 use throughline_core::{Flags, Message, Role, SharedKnowledge, prompt};

@@ -7,7 +7,7 @@ use super::intake::{self, BODY, Taken};
 use super::meta::{MOST_SOURCES, Meta};
 use super::names::check;
 use super::opposites::contradiction;
-use super::prints::Words;
+use super::prints::{Band, Words};
 use super::recorded::ChangeKind;
 use super::sentences::{Unit, key, united, units};
 use super::store::TopicStore;
@@ -23,10 +23,6 @@ const ALIKE: f64 = 0.5;
 const FEWEST: usize = 4;
 /// Memories that are offered as one at most.
 const MOST_FILES: usize = 8;
-/// Memories that share three least hashes are compared. With so many tries hardly any pair that is alike is missed
-/// (6 of 100 at the threshold, 1 of 2,000 at 0.7), and hardly any other is looked at.
-const BANDS: usize = 21;
-const ROWS: usize = 3;
 /// Of memories that all share them, each is compared with so many that are a little newer.
 const NEIGHBOURS: usize = 32;
 
@@ -237,10 +233,10 @@ fn opposed(newer: &Topic, older: &Topic) -> Option<String> {
 
 /// For each memory the later ones in the list that are alike, the most alike first.
 fn alike(candidates: &[Candidate]) -> BTreeMap<usize, Vec<(usize, f64)>> {
-    let mut buckets: HashMap<(usize, [u64; ROWS]), Vec<usize>> = HashMap::new();
+    let mut buckets: HashMap<Band, Vec<usize>> = HashMap::new();
     for (at, candidate) in candidates.iter().enumerate() {
-        for (band, least) in bands(&candidate.words) {
-            buckets.entry((band, least)).or_default().push(at);
+        for band in candidate.words.bands() {
+            buckets.entry(band).or_default().push(at);
         }
     }
     let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
@@ -261,22 +257,4 @@ fn alike(candidates: &[Candidate]) -> BTreeMap<usize, Vec<(usize, f64)>> {
         others.sort_by(|(a, x), (b, y)| y.total_cmp(x).then_with(|| a.cmp(b)));
     }
     alike
-}
-
-/// The least hashes of a set under several mixings, in bands.
-fn bands(words: &Words) -> impl Iterator<Item = (usize, [u64; ROWS])> + '_ {
-    (0..BANDS).map(|band| {
-        let row = |row: usize| {
-            let seed = ((band * ROWS + row) as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            words.0.iter().map(|hash| mixed(hash ^ seed)).min().unwrap_or_default()
-        };
-        (band, std::array::from_fn(row))
-    })
-}
-
-/// Spreads a number over all bits.
-fn mixed(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }

@@ -8,6 +8,9 @@ const SAME_SUBJECT: f64 = 0.6;
 /// The same for sentences that differ in figures alone, where more must agree.
 const SAME_BUT_FIGURES: f64 = 0.75;
 
+/// Words of a subject up to which opposite words may be all that differs.
+const SHORT: usize = 3;
+
 /// Words that turn a sentence round.
 const NEGATIONS: [&str; 18] = [
     "no",
@@ -68,18 +71,21 @@ const WEIGHT: [&str; 11] =
     ["always", "please", "must", "should", "do", "does", "can", "will", "ever", "just", "really"];
 
 /// A sentence, ready to be compared.
-struct Statement {
+pub(crate) struct Statement {
     text: String,
     words: Vec<String>,
-    is_negated: bool,
+    /// Whether it denies something.
+    pub(crate) is_negated: bool,
     /// The first word of weight behind each negation.
     negated: Vec<String>,
-    subject: Words,
-    figures: Vec<String>,
+    /// What it is about: its words without negations, weight and figures.
+    pub(crate) subject: Words,
+    /// Words with digits.
+    pub(crate) figures: Vec<String>,
 }
 
 impl Statement {
-    fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let words: Vec<String> = key(&spelled_out(text)).split(' ').map(str::to_owned).collect();
         let is_negation = |word: &str| NEGATIONS.contains(&word);
         let within = NEGATIONS_WITHIN.iter().any(|mark| text.contains(mark));
@@ -108,14 +114,14 @@ impl Statement {
     }
 
     /// Why two statements can't both hold, as far as words tell.
-    fn opposes(&self, other: &Self) -> Option<String> {
+    pub(crate) fn opposes(&self, other: &Self) -> Option<String> {
         let overlap = self.subject.jaccard(&other.subject);
         let quote = |what: &str| {
             Some(format!("{what}: \u{201c}{}\u{201d} and \u{201c}{}\u{201d}", self.text, other.text))
         };
         if overlap < SAME_SUBJECT {
             // Opposite words may be all that differs.
-            let is_short = self.subject.0.len().max(other.subject.0.len()) <= 3;
+            let is_short = self.subject.0.len().max(other.subject.0.len()) <= SHORT;
             return (is_short && overlap > 0.0 && self.has_opposite(other))
                 .then(|| quote("they are opposites"))
                 .flatten();
@@ -141,6 +147,17 @@ impl Statement {
             return quote("they give different figures");
         }
         None
+    }
+
+    /// Hashes of which two short statements that are opposites by a pair of words have one in common.
+    pub(crate) fn pair_probes(&self) -> Vec<u64> {
+        if self.subject.0.len() > SHORT {
+            return Vec::new();
+        }
+        let has = |word: &str| self.words.iter().any(|known| known == word);
+        let pairs = PAIRS.iter().enumerate().filter(|(_, (a, b))| has(a) != has(b));
+        let salts = pairs.map(|(at, _)| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        salts.flat_map(|salt| self.subject.0.iter().map(move |hash| hash ^ salt)).collect()
     }
 
     fn has_opposite(&self, other: &Self) -> bool {

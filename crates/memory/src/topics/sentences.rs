@@ -130,7 +130,7 @@ pub(super) fn units(body: &str) -> Vec<Unit> {
 }
 
 /// The sentences of a paragraph.
-pub(super) fn sentences(text: &str) -> Vec<String> {
+pub(crate) fn sentences(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut one = String::new();
     let mut chars = text.chars().peekable();
@@ -153,7 +153,7 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
 }
 
 /// The words of a text, the same for all ways to write it.
-pub(super) fn key(text: &str) -> String {
+pub(crate) fn key(text: &str) -> String {
     let text = text.to_lowercase();
     let words = text
         .split(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#' | '<' | '>' | '=' | '/' | '%' | '$'));

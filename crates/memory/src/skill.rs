@@ -1,4 +1,4 @@
-//! A skill: a SKILL.md with a name, a description and a body.
+//! A skill by the agentskills rules: a SKILL.md with a name, a description and a body, in a folder of its name.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +46,32 @@ pub enum SkillError {
     /// There is no description.
     #[error("there is no description; say what the skill does and when to use it")]
     NoDescription,
+    /// The name is none by the rules.
+    #[error(
+        "`{name}` is no name of a skill; it needs 1 to {most} lower-case letters, digits and single hyphens between them"
+    )]
+    Name {
+        /// What it is called.
+        name: String,
+        /// Characters that it may have.
+        most: usize,
+    },
+    /// The folder is called otherwise.
+    #[error("the skill `{name}` lies in the folder `{folder}`; they must have one name")]
+    Folder {
+        /// What it is called.
+        name: String,
+        /// What its folder is called.
+        folder: String,
+    },
+    /// The description is too long.
+    #[error("the description has {chars} characters, over the limit of {limit}")]
+    Description {
+        /// What it has.
+        chars: usize,
+        /// What it may have.
+        limit: usize,
+    },
     /// There is nothing to do.
     #[error("the body is empty")]
     NoBody,
@@ -96,6 +122,40 @@ impl Skill {
         Ok((Self { name, description, body: body.to_owned() }, repairs))
     }
 
+    /// Reads a SKILL.md that lies in a folder, repairing nothing: it is as the rules say, or it is refused.
+    pub fn check(text: &str, folder: &str, limits: &SkillLimits) -> Result<Self, SkillError> {
+        let (front, body) = split(text).ok_or(SkillError::NoFrontmatter)?;
+        let skill = Self {
+            name: value_of(front, "name").unwrap_or_default(),
+            description: value_of(front, "description").unwrap_or_default(),
+            body: body.trim().to_owned(),
+        };
+        skill.validate(limits)?;
+        if skill.name == folder {
+            Ok(skill)
+        } else {
+            Err(SkillError::Folder { name: skill.name, folder: folder.to_owned() })
+        }
+    }
+
+    /// Whether it is as the rules say; its tokens aside, which a counter counts.
+    pub fn validate(&self, limits: &SkillLimits) -> Result<(), SkillError> {
+        if self.name.is_empty() {
+            return Err(SkillError::NoName);
+        }
+        if !is_name(&self.name, limits.name_chars) {
+            return Err(SkillError::Name { name: self.name.clone(), most: limits.name_chars });
+        }
+        if self.description.trim().is_empty() {
+            return Err(SkillError::NoDescription);
+        }
+        let chars = self.description.chars().count();
+        if chars > limits.description_chars {
+            return Err(SkillError::Description { chars, limit: limits.description_chars });
+        }
+        if self.body.trim().is_empty() { Err(SkillError::NoBody) } else { Ok(()) }
+    }
+
     /// The file.
     pub fn to_markdown(&self) -> String {
         let Self { name, description, body } = self;
@@ -108,13 +168,20 @@ impl Skill {
     }
 }
 
+/// Lower-case letters, digits and single hyphens between them.
+fn is_name(name: &str, most: usize) -> bool {
+    let is_part =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    name.len() <= most && name.split('-').all(is_part)
+}
+
 fn slug_or(title: &str, limits: &SkillLimits) -> Result<String, SkillError> {
     let slug = slug(title, limits.name_chars);
     if slug.is_empty() { Err(SkillError::NoName) } else { Ok(slug) }
 }
 
 /// Words as a name: whole words while they fit.
-pub(super) fn slug(words: &str, most: usize) -> String {
+pub(crate) fn slug(words: &str, most: usize) -> String {
     let plain: String =
         words.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     let mut slug = String::new();
@@ -135,7 +202,7 @@ pub(super) fn slug(words: &str, most: usize) -> String {
 }
 
 /// One line without angle brackets, cut at a word.
-pub(super) fn one_line(text: &str, most: usize) -> String {
+pub(crate) fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     let mut count = 0;
     for word in text.split_whitespace() {
