@@ -9,18 +9,32 @@
 //! holds, and those that somebody took out do not come back with the same words.
 
 mod bullet;
+mod cluster;
+mod consolidate;
 mod entry;
 mod flaw;
+mod global;
 mod grounds;
+mod item;
+mod keep;
 mod page;
+mod rank;
+mod skills;
 mod stem;
+mod summary;
 
+pub use cluster::{Effort, MOST_COMPARED};
+pub use consolidate::{consolidate, consolidate_with_effort, evidence_of};
 pub use entry::{Entry, MOST_EVIDENCE, MOST_KEYWORD, MOST_KEYWORDS, MOST_QUOTE, MOST_TEXT, Wording};
 pub use flaw::{BookFile, Flaw, FlawKind};
+pub use global::PROJECTS;
 pub use grounds::{Ground, Grounds, SessionRef};
+pub use rank::{MEMORY_TOKENS, most_entries};
+pub use skills::{MOST_SKILLS, SKILL_DAYS, SKILL_SESSIONS};
 pub use stem::{summary_path, summary_stem};
+pub use summary::{SUMMARY_VERSION, is_summary};
 
-use super::{EvidenceKey, FindingKind, HandbookLimits, Scope};
+use super::{EvidenceKey, FindingKind, HandNote, HandbookLimits, Scope};
 use crate::store::Output;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,17 +55,6 @@ pub struct Material<'a> {
     pub now: Timestamp,
     /// The handbook's bounds.
     pub limits: &'a HandbookLimits,
-}
-
-/// A note that somebody wrote by hand (H6).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HandNote {
-    /// Its file's name among the handbook's notes.
-    pub file: String,
-    /// What it says.
-    pub text: String,
-    /// When it was written.
-    pub at: Timestamp,
 }
 
 /// A handbook's statements, and what they rest on.
