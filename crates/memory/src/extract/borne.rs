@@ -19,7 +19,7 @@ enum Part {
 ///
 /// Nothing of the model's own is left: each sentence is a run of the user's words with articles and persons changed at most.
 /// A reason that the user gave within a sentence stands for itself behind `**Why:**`.
-pub(super) fn body(proposed: &str, sources: &[String], reasons: &[String]) -> Option<String> {
+pub(crate) fn body(proposed: &str, sources: &[String], reasons: &[String]) -> Option<String> {
     let (mut rule, mut why, mut how) = (Vec::new(), Vec::new(), Vec::new());
     for line in proposed.lines() {
         let (part, rest) = part_of(line.trim());

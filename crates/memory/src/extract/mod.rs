@@ -15,7 +15,7 @@
 //! the task.
 
 mod anchors;
-mod borne;
+pub(crate) mod borne;
 mod dates;
 mod gate;
 mod heard;

@@ -41,6 +41,8 @@ impl Hands {
 /// Where a world's store is.
 enum Place {
     File(TempDir),
+    /// One that stays.
+    Lasting(std::path::PathBuf),
     #[cfg(feature = "postgres")]
     Database(throughline_testkit::postgres::Database<'static>),
 }
@@ -56,6 +58,11 @@ impl World {
     pub(crate) async fn sqlite() -> Option<Self> {
         let place = Place::File(tempfile::tempdir().unwrap());
         Some(Self::at(place).await)
+    }
+
+    /// In a folder that other processes know.
+    pub(crate) async fn in_folder(folder: &std::path::Path) -> Self {
+        Self::at(Place::Lasting(folder.to_owned())).await
     }
 
     /// A database of its own; none where there is no PostgreSQL, which is said.
@@ -144,8 +151,14 @@ impl World {
 
 async fn open(place: &Place, clock: StoreClock) -> Result<Arc<dyn Store>, StoreError> {
     match place {
-        Place::File(dir) => {
-            let path = dir.path().join("store.db");
+        Place::File(_) | Place::Lasting(_) => {
+            let folder = match place {
+                Place::File(dir) => dir.path(),
+                Place::Lasting(folder) => folder,
+                #[cfg(feature = "postgres")]
+                Place::Database(_) => unreachable!("it is no file"),
+            };
+            let path = folder.join("store.db");
             let opened = tokio::task::spawn_blocking(move || SqliteStore::open(&path, clock));
             Ok(Arc::new(opened.await.unwrap()?))
         }

@@ -53,6 +53,12 @@ pub enum Phase2Error {
     /// A private file could not be written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// The handbook's history can't be read.
+    #[error("the handbook's history can't be read: {why}")]
+    History {
+        /// Why not.
+        why: String,
+    },
     /// The store did not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -106,6 +112,7 @@ impl Phase2Error {
             | Self::Linked { .. }
             | Self::Io { .. }
             | Self::Ledger(_)
+            | Self::History { .. }
             | Self::Lost
             | Self::Disturbed { .. }
             | Self::Invalid(_)

@@ -1,8 +1,9 @@
 //! A handbook's folder on disk: read as a whole, written file by file, and no link followed.
 
 use super::error::Phase2Error;
-use super::paths::{DIFF, OURS, part};
+use super::paths::{DIFF, NOTES, OURS, part};
 use crate::lock::{PATIENCE, lock};
+use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
@@ -107,6 +108,28 @@ impl Folder {
         Ok(links)
     }
 
+    /// Removes what a writer left that was killed before its file was in place. Among notes somebody may be writing now.
+    pub(super) fn remove_unfinished(&self) -> Result<(), Phase2Error> {
+        let mut unfinished = Vec::new();
+        self.walk(&mut |path, kind| {
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let is_ours =
+                name.strip_prefix(".tmp").is_some_and(|rest| rest.len() == 6 && !rest.contains('.'));
+            if let Kind::File(_) = kind
+                && is_ours
+                && folder != NOTES
+            {
+                unfinished.push(path.to_owned());
+            }
+            Ok(())
+        })?;
+        for path in unfinished {
+            let path = self.0.join(path);
+            fs::remove_file(&path).map_err(Phase2Error::io("remove", &path))?;
+        }
+        Ok(())
+    }
+
     /// A file of the handbook; `None` if it is not there.
     pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Phase2Error> {
         let place = self.place(path)?;
@@ -126,6 +149,12 @@ impl Folder {
             return Err(self.too_large(format!("{path} has more than {FILE_BYTES} bytes")));
         }
         Ok(Some(bytes))
+    }
+
+    /// When a file was last changed, as far as the system says.
+    pub(super) fn modified(&self, path: &str) -> Option<Timestamp> {
+        let meta = self.place(path).ok()?.symlink_metadata().ok()?;
+        meta.modified().ok().and_then(|time| Timestamp::try_from(time).ok())
     }
 
     /// Replaces a file as a whole, or makes it.

@@ -1,6 +1,7 @@
 //! Notes by hand (H6): "remember this", a small file each. We never edit or remove one.
 
 use super::error::Phase2Error;
+use super::folder::Files;
 use super::paths::{INSTRUCTIONS, NOTES};
 use super::workspace::Workspace;
 use crate::redact::redact;
@@ -24,7 +25,7 @@ pub struct HandNote {
     pub file: String,
     /// What it says, without secrets.
     pub text: String,
-    /// When it was written: its name says so, or else nobody knows.
+    /// When it was written: its name says so, or else the file system; `None` if neither does.
     pub at: Option<Timestamp>,
 }
 
@@ -64,33 +65,28 @@ impl Workspace {
     /// The notes, oldest first; at most [`HandbookLimits::notes`](crate::handbook::HandbookLimits::notes), the newest of them. What is
     /// no text, or too long for a note, is cut.
     pub fn notes(&self) -> Result<Vec<HandNote>, Phase2Error> {
-        Ok(notes_in(&self.folder.files()?, &self.limits))
+        Ok(self.notes_in(&self.folder.files()?))
+    }
+
+    /// The notes among files, oldest first.
+    pub(super) fn notes_in(&self, files: &Files) -> Vec<HandNote> {
+        let read = |(path, bytes): (&String, &Vec<u8>)| {
+            let file = path.strip_prefix(NOTES)?.strip_prefix('/')?;
+            let text = String::from_utf8_lossy(bytes);
+            let text = redact(cut(text.trim(), self.limits.note_bytes)).into_text();
+            let at = time_of(file).or_else(|| self.folder.modified(path));
+            (!text.is_empty()).then(|| HandNote { file: file.to_owned(), at, text })
+        };
+        let mut notes: Vec<HandNote> = files.iter().filter_map(read).collect();
+        notes.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.file.cmp(&b.file)));
+        notes.drain(..notes.len().saturating_sub(self.limits.notes));
+        notes
     }
 
     /// What people want done with their notes is seeded once; what they make of it stays.
     pub(super) fn seed_instructions(&self) -> Result<(), Phase2Error> {
         self.folder.create(INSTRUCTIONS, format!("{}\n", prompt(SEED)).as_bytes()).map(|_| ())
     }
-}
-
-/// The notes among files, oldest first.
-pub(super) fn notes_in(
-    files: &super::folder::Files,
-    limits: &crate::handbook::HandbookLimits,
-) -> Vec<HandNote> {
-    let mut notes: Vec<HandNote> = files
-        .iter()
-        .filter_map(|(path, bytes)| {
-            let file = path.strip_prefix(NOTES)?.strip_prefix('/')?;
-            let text = String::from_utf8_lossy(bytes);
-            let text = redact(cut(text.trim(), limits.note_bytes)).into_text();
-            (!text.is_empty()).then(|| HandNote { file: file.to_owned(), at: time_of(file), text })
-        })
-        .collect();
-    // Names begin with the time.
-    notes.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.file.cmp(&b.file)));
-    notes.drain(..notes.len().saturating_sub(limits.notes));
-    notes
 }
 
 fn cut(text: &str, most: usize) -> &str {

@@ -13,7 +13,7 @@ pub struct Workspace {
     pub(super) folder: Folder,
     pub(super) scope: Scope,
     pub(super) limits: HandbookLimits,
-    pub(super) keeps_history: bool,
+    pub(super) uses_git: bool,
 }
 
 impl Workspace {
@@ -23,13 +23,13 @@ impl Workspace {
             folder: Folder(scope.folder(home)),
             scope: scope.clone(),
             limits: limits.clone(),
-            keeps_history: true,
+            uses_git: true,
         }
     }
 
     /// Without git, as where it is not installed: of the past there is only what an undo of the newest editions takes.
     pub fn without_git(self) -> Self {
-        Self { keeps_history: false, ..self }
+        Self { uses_git: false, ..self }
     }
 
     /// Where it is.
