@@ -218,6 +218,9 @@ fn h2_what_somebody_took_back_does_not_count() {
     let path = house.session("t", 7, &messages);
     house.append(&path, &[edit("e3", Stage::User, Edit::GOES_ON_ELSEWHERE, vec![Op::Rewind { to: None }])]);
     assert_eq!(words(&path).len(), 6);
+    // Nor did one that begins anew.
+    house.append(&path, &[edit("e6", Stage::Import, "went back", vec![Op::Rewind { to: None }])]);
+    assert_eq!(words(&path).len(), 6);
     // What a rewind names must be there.
     house.append(&path, &[edit("e4", Stage::User, "", vec![Op::Rewind { to: Some("unknown".into()) }])]);
     assert_eq!(words(&path).len(), 6);

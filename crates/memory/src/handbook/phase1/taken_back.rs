@@ -1,8 +1,9 @@
 //! What people took back: turns that they rolled back, and messages that they removed by hand.
 //!
 //! Words that somebody took back are not theirs any more, so they teach nothing. A rewind that was undone took nothing back, and what a later
-//! checkpoint shows again is there again. A client's history that goes on from elsewhere (it compacted by itself, or its file was
-//! replaced) is nobody's decision, and takes nothing back.
+//! checkpoint shows again is there again. What is nobody's retraction takes nothing back: a client's history that goes on from elsewhere (it
+//! compacted by itself, or its file was replaced), and an imported session that begins anew, as Claude Code's does when a plan is accepted with
+//! its context cleared.
 //!
 //! Edits stand behind what they take away, so they are gathered before the session is read. Only their lines are parsed: the rest of the
 //! file passes by as bytes. What is held grows with the number of rewinds, not with the session.
@@ -108,12 +109,14 @@ impl TakenBack {
 fn change(at: u64, record: Record) -> Option<Change> {
     let change = match record {
         Record::Edit(edit) => {
-            let is_by_person = is_by_person(&edit);
+            let is_retraction = is_retraction(&edit);
             let undoes = edit.undoes().cloned().collect();
             let (mut rewinds, mut removes) = (Vec::new(), Vec::new());
             for op in edit.ops {
                 match op {
-                    Op::Rewind { to } if is_by_person => rewinds.push(Rewind { at, to }),
+                    Op::Rewind { to } if is_retraction && (to.is_some() || edit.stage == Stage::User) => {
+                        rewinds.push(Rewind { at, to });
+                    }
                     Op::Remove { messages } if edit.stage == Stage::User => removes.extend(messages),
                     Op::Rewind { .. }
                     | Op::Remove { .. }
@@ -153,7 +156,7 @@ fn change(at: u64, record: Record) -> Option<Change> {
 }
 
 /// Whether somebody decided it, or a client's history merely went on from elsewhere.
-fn is_by_person(edit: &Edit) -> bool {
+fn is_retraction(edit: &Edit) -> bool {
     edit.reason != Edit::GOES_ON_ELSEWHERE && edit.reason != Edit::FILE_REPLACED
 }
 
