@@ -1,6 +1,6 @@
 //! A process that is killed in the middle of a consolidation leaves a folder from which the next goes on.
 
-use crate::handbook_phase2::{House, all_files, said};
+use crate::handbook_phase2_kit::{House, all_files, said};
 use crate::store_kit::{World, app};
 use crate::topics_history::has_git;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Models that are led astray, and folders that were tampered with: the old book stays in force to the byte, and nothing else changes.
 
-use crate::handbook_phase2::{House, Scripted, Turn, caps, good_book, key, said, seen};
+use crate::handbook_phase2_kit::{House, Scripted, Turn, caps, good_book, key, said, seen};
 use crate::store_kit::app;
 use serde_json::{Value, json};
 use std::fs;

@@ -1,6 +1,6 @@
 //! A handbook's past: undone, undone again, and what people changed by hand is never lost.
 
-use crate::handbook_phase2::{House, key, said};
+use crate::handbook_phase2_kit::{House, key, said};
 use crate::store_kit::app;
 use crate::topics_history::has_git;
 use std::fs;

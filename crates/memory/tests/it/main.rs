@@ -23,6 +23,8 @@ mod handbook_phase1_sections;
 mod handbook_phase2;
 mod handbook_phase2_crash;
 mod handbook_phase2_hostile;
+mod handbook_phase2_kit;
+mod handbook_phase2_meanwhile;
 mod handbook_phase2_past;
 mod handbook_read;
 mod handbook_voice;

@@ -167,14 +167,13 @@ pub(super) fn codes(text: &str) -> Vec<String> {
 
 fn addresses(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | ')' | '>' | '”' | ']');
-    let found = text.match_indices("://").map(move |(at, _)| {
+    text.match_indices("://").map(move |(at, _)| {
         let start = text[..at]
             .rfind(|c: char| !c.is_ascii_alphanumeric())
             .map_or(0, |before| before + text[before..].chars().next().map_or(1, char::len_utf8));
         let rest = &text[start..];
         rest[..rest.find(ends).unwrap_or(rest.len())].trim_end_matches(['.', ',', ';'])
-    });
-    found
+    })
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

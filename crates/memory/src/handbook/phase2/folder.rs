@@ -292,7 +292,7 @@ fn kind_of(meta: &Metadata) -> Option<Kind> {
     let names = std::os::unix::fs::MetadataExt::nlink(meta);
     #[cfg(not(unix))]
     let names = 1;
-    meta.is_file().then(|| if names > 1 { Kind::Link } else { Kind::File(meta.len()) })
+    meta.is_file().then_some(if names > 1 { Kind::Link } else { Kind::File(meta.len()) })
 }
 
 /// Whether a folder is there. A link is refused, and so is what is no folder.

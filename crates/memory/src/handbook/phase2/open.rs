@@ -106,7 +106,7 @@ impl<'a> Open<'a> {
         Ok(is_ours)
     }
 
-    /// Records an edition and puts its files in place.
+    /// Records an edition and puts its files in place. What people write is not touched: a note that came meanwhile is new to the next run.
     pub(super) fn put(
         &mut self,
         entry: &Entry,
@@ -114,10 +114,15 @@ impl<'a> Open<'a> {
         state: State,
     ) -> Result<Vec<String>, Phase2Error> {
         let id = self.past.commit(entry, &after)?;
-        let changed = self.workspace.folder.replace(&self.files, &after)?;
+        let ours = |path: &String| part(path) != Some(Part::Hand);
+        let mut wanted = self.hand();
+        wanted.extend(
+            after.iter().filter(|(path, _)| ours(path)).map(|(path, text)| (path.clone(), text.clone())),
+        );
+        let changed = self.workspace.folder.replace(&self.files, &wanted)?;
         self.state = State { installed: Some(id), ..state };
         self.state.write(&self.workspace.folder)?;
-        (self.baseline, self.files) = (after.clone(), after);
+        (self.baseline, self.files) = (after, wanted);
         Ok(changed)
     }
 

@@ -126,7 +126,8 @@ async fn attempt(
     let notes = job.workspace.notes_in(&open.files);
     let shown = shown(job, &outputs, &notes);
     let written = inputs::files(scope, &shown);
-    let hash = inputs::hash(scope, &written, &open.hand());
+    let hand = open.hand();
+    let hash = inputs::hash(scope, &written, &hand);
     let with_inputs = with_inputs(&open, &written);
     // 4.
     let selected =
@@ -198,7 +199,7 @@ async fn attempt(
     if !open.is_undisturbed()? {
         return Ok(None);
     }
-    let (files, about) = files(&open, &made, (written, &foreign));
+    let (files, about) = files(&open, &made, (written, hand, &foreign));
     match job.store.renew(job.lease).await? {
         Held::Held => {}
         Held::Lost => return Err(Phase2Error::Lost),
@@ -314,14 +315,14 @@ fn book_before(open: &Open<'_>, memory: &str) -> Book {
     Book::parse(memory, &evidence.unwrap_or_default()).0
 }
 
-/// All files of the new edition, and what is said beside them.
-fn files(open: &Open<'_>, made: &Made, (written, foreign): (Files, &BTreeSet<String>)) -> (Files, About) {
-    let is_kept = |path: &str| match (part(path), skill_of(path)) {
-        (Some(Part::Hand), _) => true,
-        (_, Some(name)) => foreign.contains(name),
-        (Some(Part::Book | Part::Material) | None, None) => false,
-    };
-    let mut files = open.of(is_kept);
+/// All files of the new edition, and what is said beside them. Of what people wrote it has what was consolidated.
+fn files(
+    open: &Open<'_>,
+    made: &Made,
+    (written, hand, foreign): (Files, Files, &BTreeSet<String>),
+) -> (Files, About) {
+    let mut files = open.of(|path| skill_of(path).is_some_and(|name| foreign.contains(name)));
+    files.extend(hand);
     files.extend(written);
     files.insert(MEMORY.to_owned(), made.book.to_markdown().into_bytes());
     files.insert(EVIDENCE.to_owned(), made.book.evidence_markdown().into_bytes());
