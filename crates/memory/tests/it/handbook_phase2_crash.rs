@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use throughline_memory::handbook::phase2::Phase2Outcome;
+use throughline_memory::handbook::phase2::{Phase2Outcome, sync_handbook};
 
 /// Where the child works. Set for the child alone.
 const FOLDER: &str = "THROUGHLINE_TEST_PHASE2_FOLDER";
@@ -105,5 +105,46 @@ async fn whoever_is_killed_leaves_a_folder_from_which_the_next_goes_on() {
             assert!(here == published, "the folder is what was published");
         }
         assert!(acknowledged.len() >= 6, "{acknowledged:?}");
+    }
+}
+
+/// Between the record and the last file: as many files as `written` says are new, the rest and the state are old.
+async fn killed_behind_the_record(uses_git: bool, written: usize) {
+    let house = House { uses_git, ..House::with_sessions().await };
+    house.offline().await;
+    let old = house.book();
+    let state = std::fs::read(house.path(".throughline/state.json")).unwrap();
+    house.teach("s-3", "app", 1, vec![said("s-3", "m-1", "Keep commit messages short.")]).await;
+    house.offline().await;
+    let new = house.book();
+    let changed: Vec<&PathBuf> = new.keys().filter(|path| old.get(*path) != new.get(*path)).collect();
+    assert!(changed.len() > 3, "{changed:?}");
+    for path in changed.iter().skip(written) {
+        match old.get(*path) {
+            Some(bytes) => std::fs::write(path, bytes).unwrap(),
+            None => std::fs::remove_file(path).unwrap(),
+        }
+    }
+    std::fs::write(house.path(".throughline/state.json"), &state).unwrap();
+    let done = house.offline().await;
+    assert_eq!(done.edits, Vec::<String>::new(), "nothing of ours is taken for a change by hand");
+    assert!(house.book() == new, "what was recorded is in place");
+    let records = house.workspace().history(100).unwrap().records;
+    assert_eq!(records.iter().filter(|record| record.kind.name() != "found").count(), 2, "{records:?}");
+    assert_eq!(house.offline().await.outcome, Phase2Outcome::Unchanged);
+    // What people changed in between is left alone.
+    std::fs::write(house.path("memory_summary.md"), "mine\n").unwrap();
+    std::fs::write(house.path(".throughline/state.json"), &state).unwrap();
+    sync_handbook(&*house.world.store, &house.workspace(), house.now()).await.unwrap();
+    assert_eq!(house.text("memory_summary.md"), "mine\n");
+}
+
+#[tokio::test]
+async fn what_was_recorded_and_not_yet_written_is_written_by_the_next() {
+    for written in 0..4 {
+        killed_behind_the_record(false, written).await;
+        if has_git() {
+            killed_behind_the_record(true, written).await;
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::folder::Files;
 use super::open::Open;
 use super::past::{Entry, RecordKind};
 use super::paths::part;
-use super::state::About;
+use super::state::{About, State};
 use super::workspace::Workspace;
 use crate::handbook::Scope;
 use crate::store::{Edition, Store};
@@ -59,6 +59,13 @@ impl Open<'_> {
         }
         let number = edition.number;
         let (theirs, told) = read(edition)?;
+        if theirs == self.baseline {
+            // Ours: whoever published it was killed before the state said so.
+            self.state =
+                State { installed: self.state.installed.take(), ..self.state_with(number, told.about) };
+            self.state.write(&self.workspace.folder)?;
+            return Ok(Synced::default());
+        }
         // Three ways: what nobody changed here becomes theirs.
         let mut after = self.files.clone();
         let mut kept = Vec::new();
@@ -86,7 +93,7 @@ impl Open<'_> {
         let state = self.state_with(number, told.about);
         let id = self.past.commit(&entry, &theirs)?;
         let changed = self.workspace.folder.replace(&self.files, &after)?;
-        self.state = super::state::State { installed: Some(id), ..state };
+        self.state = State { installed: Some(id), ..state };
         self.state.write(&self.workspace.folder)?;
         (self.baseline, self.files) = (theirs, after);
         Ok(Synced { edition: Some(number), changed, kept })
