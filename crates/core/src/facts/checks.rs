@@ -61,8 +61,8 @@ const OTHERS: [&str; 4] = ["mocha", "make check", "rspec", "phpunit"];
 /// Most commands hold no such letters and are done with.
 const SHARED: &str = "est";
 
-/// Whether a command line runs tests.
-pub(super) fn runs_tests(command: &str) -> bool {
+/// Whether a command line runs tests, by the name of the runner.
+pub fn runs_tests(command: &str) -> bool {
     let holds = |name: &&str| command.contains(*name);
     let by_name = command.contains(SHARED)
         && (TESTERS.iter().any(holds) || (holds(&"test") && (holds(&"mise run") || holds(&"just "))));
@@ -73,8 +73,8 @@ pub(super) fn runs_tests(command: &str) -> bool {
 const LOOK: usize = 6_000;
 const MOST_NAMES: usize = 12;
 
-/// Failing tests by name, and the line that sums up.
-pub(super) fn read_tests(output: &str) -> (Option<String>, Vec<String>) {
+/// Failing tests by name, and the line that sums up: of the output's beginning and end.
+pub fn read_tests(output: &str) -> (Option<String>, Vec<String>) {
     let mut failing: Vec<String> = Vec::new();
     let mut summary = None;
     for line in ends(output) {
@@ -121,8 +121,8 @@ fn sums_up(line: &str) -> bool {
         || (lower.starts_with("ok  \t") || lower.starts_with("fail\t"))
 }
 
-/// The lines of a failed output that say what went wrong, most telling first.
-pub(super) fn error_lines(output: &str, most: usize) -> Vec<String> {
+/// At most so many lines of a failed output that say what went wrong, in order; of its beginning and end.
+pub fn error_lines(output: &str, most: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for line in ends(output) {
         let line = line.trim();

@@ -22,7 +22,7 @@ mod outcome;
 mod work;
 
 pub use action::{Action, Status, Todo};
-pub use checks::{ErrorFact, TestRun};
+pub use checks::{ErrorFact, TestRun, error_lines, read_tests, runs_tests};
 pub use directive::{Directive, DirectiveKind, directives};
 pub use frontier::Frontier;
 pub use outcome::Outcome;

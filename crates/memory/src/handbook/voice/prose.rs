@@ -24,6 +24,7 @@ patterns! {
     IMPERATIVE = r#"^\W*(?:(?:ok|okay|now|then|so|first|next|finally|also|and|but|instead|hence|therefore|important|note|notice|warning|attention|urgent|critical|reminder|todo|tip|hint|help|fix|solution|action required|required|step \d+|security|update|info|error|fatal|fail(?:ed|ure)?|assert\w*|p\.?s)\b[\s,:;.!)\]*_-]*)*(?:ignore|disregard|forget|override|bypass|always|never|must|remember|memori[sz]e|run|rerun|execute|invoke|call|eval|use|install|download|curl|wget|fetch|send|post|upload|exfiltrate|e-?mail|copy|paste|delete|remove|erase|wipe|rm|push|commit|merge|deploy|publish|release|approve|accept|grant|allow|deny|disable|enable|set|unset|add|append|prepend|write|overwrite|save|store|put|insert|change|edit|modify|update|upgrade|replace|rename|move|create|make|export|import|print|echo|reveal|show|display|output|respond|reply|answer|say|tell|inform|notify|claim|pretend|act|behave|treat|trust|obey|follow|comply|read|open|visit|go|navigate|click|share|leak|skip|stop|start|restart|switch|proceed|continue|try|give|take|pass|provide|include|exclude|keep|leave|avoid|prefer|choose|select|pick|apply|drop|kill|turn|clear|reset|revert|undo|rebase|clone|checkout|check|verify|confirm|validate|test|review|look|see|refer|consult|ask|request|do|don't|let|begin|end|sign|encode|decode|encrypt|paste|inject|load|unload|mount|chmod|chown|sudo|configure|connect|contact|report|log|register|transfer|translate|summari[sz]e|list|search|find|wait|sleep|schedule|whitelist|allowlist|hide|conceal|mention|assume|consider|ensure|repeat|recite|simulate|pin|bump|switch|generate|build|compile|format|cp|mv|cat|ssh|scp|nc|exit|quit|abort|escalate|prioriti[sz]e|focus|think|speak|output|emit|return|respect|adopt|mark|label|tag|close|reopen|assign|invite|subscribe|pay|buy|transfer|rotate|whisper)\b"#;
     /// The same words, as names of things or as parts of what programs report.
     NOT_IMPERATIVE = r"^\W*(?:(?:error|fatal|fail(?:ed|ure)?|assert\w*|warning|note|help|info)\b[\s,:;.!-]*)*(?:(?:use|call|add|move|read|write|open|set|return|import|export|test|check|run|build|format|load|update|release|request|report|log|search|merge|commit|push|list|copy|print|output|display|close|pass|match|fetch|reset|clone|rebase|post|sign|test|label|tag|mount|return|end|start|stop|exit|change|apply|switch|install|deploy|upload|download|delete|remove|create|connect|insert|select|drop|replace|save|store|verify|validate|configure|compile|generate|abort)(?:s|ing|ed|er)? (?:of|fails?|failed|failure|errors?|is|was|were|are|has|had|did|does|succeeded|passed|took|timed|times|path|time|status|step|steps|result|results|returned|rejected|refused|denied|conflicts?|conflict in|hook|hooks|suite|suites|case|cases|job|jobs|file exists|timeout|after free|without|cannot|could not|couldn't|didn't|doesn't|not (?:found|supported|allowed|permitted|available|implemented|yet)|expects?|expected|requires|required|already|does not|did not|on line|at line|v?\d)\b|(?:open|read|write|stat|lstat|remove|mkdir|exec|fork/exec|dial|listen|lookup|chdir|rename|unlink|connect|accept|sendto|readlink|symlink|truncate|copy|mount|load|parse|import|fetch|get|post|put|delete|patch|head) \S+(?: \S+)?: |exit (?:code|status)\b|(?:import|export|module) cycle|set (?:up|by)\b|make(?:\[\d+\])?: \*\*\*|make: |test result\b|test \S+ \.\.\.|tests? (?:run|files?|suites?)\b|build (?:id|target|cache)\b|commit [0-9a-f]{7,}|see (?:above|below)\b|(?:print|read|write|call|open|import|log|test|list|find|set|get|add|format|check)\w*\(|[\w.-]+\.(?:rs|go|py|ts|tsx|js|jsx|java|c|h|cpp|rb|sh|md|json|ya?ml|toml|lock|sql)\b)";
+    PROGRAM = r"^(?:go (?:test|build|run|vet|mod|generate|fmt|install|list|tool|work|clean|doc|env|version)\b|make [\w.:/-]+(?:`|\s|$)|find \S|cat \S|test -|task [\w:-]+(?:`|\s|$)|check\S|just \S)";
     CHINESE = r"忽略|无视|不要理会|忘记(?:之前|以上|前面|所有)|请(?:[^求问教]|$)|必须|务必|一定要|不要|不得|不许|禁止|切勿|千万|从现在|从此|今后|以后|始终|永远|总是|每次|一律|记住|牢记|应当|应该|需要你|你(?:要|应|必须|需要|现在|是|的|将|可以|得)|您|系统提示|系统消息|提示词|(?:新的?|以下|上述|之前的?|所有)指(?:令|示)|指令[:：]|用户(?:说|要求|希望|想|偏好|已|同意|授权|规定)|运行(?:以下|这|下|脚本|命令|curl|bash|rm)|执行(?:以下|这|下|脚本|命令|curl|bash|rm)|下载并|上传|发送(?:到|给)|泄露|跳过|绕过|关闭(?:测试|检查|安全)|禁用|直接推送|强制推送|听从|遵循|服从|扮演|假装|把.{0,20}(?:发|传|删|推|改)";
     OTHERS = r"\b(?:ignorez|ignora|ignore[nz]|ignoriere[nt]?|ignorieren sie|vergiss|vergessen sie|führe|führen sie|immer|niemals|toujours|jamais|siempre|nunca|sempre|debes|debe usted|devi|deve|doit|devez|vous devez|du musst|sie müssen|ejecuta|ejecute|exécute[zr]?|esegui|utilisez|usa siempre|olvida|oubliez)\b|игнорируй|забудь|всегда|никогда|выполни|запусти|ты долж|вы долж|無視|してください|必ず|実行し|忘れて|ください|무시|항상|절대|실행하|하세요|하십시오";
     SPACED_LETTERS = r"(?:\b[a-z]\b[\s._*-]{1,2}){6,}";
@@ -45,7 +46,8 @@ const LONGEST: usize = 4_000;
 /// assert!(!is_order("The counter was reset on restart, so two orders had the same number."));
 /// ```
 pub fn is_order(text: &str) -> bool {
-    is_order_but_for_its_verbs(text) || segments(text).any(opens_with_order)
+    is_order_but_for_its_verbs(text)
+        || segments(text).any(|segment| !is_program(text, segment) && opens_with_order(segment))
 }
 
 /// Whether the subject line of a commit reads like an order. These are written as imperatives ("add a test"), so a verb in front counts
@@ -87,6 +89,13 @@ fn opens_with_order(text: &str) -> bool {
     let rest = &text[verb.end..];
     let is_name = rest.starts_with(['"', '\'', '`', ')', ']', ':', '(', '/', '_', '=', '.', '-', '}']);
     !is_name && rest.contains(char::is_alphanumeric) && !NOT_IMPERATIVE.is_in(text)
+}
+
+/// Whether a segment is a command in backticks whose program has the name of a verb: `go test` bids nobody to go.
+fn is_program(text: &str, segment: &str) -> bool {
+    let before = &text[..text.len() - segment.len()];
+    let command = segment.trim_start().strip_prefix('`').or(before.ends_with('`').then_some(segment));
+    command.is_some_and(|command| PROGRAM.is_in(command))
 }
 
 /// The places at which a sentence, or what a mark announces, begins.

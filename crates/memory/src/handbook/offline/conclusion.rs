@@ -1,0 +1,97 @@
+//! What the agent concluded: sentences of its answers that state a cause or a decision, and bid nobody.
+
+use crate::extract::pattern::patterns;
+use crate::extract::said::split;
+use crate::handbook::voice::is_order;
+use throughline_core::text::one_line;
+
+patterns! {
+    CAUSE = r"\bbecause\b|\broot cause\b|\bcaused by\b|\bthe (?:real |actual |underlying |main )?(?:cause|reason|bug|culprit|problem|issue) (?:is|was|were)\b|\bdue to\b|\bturn(?:s|ed) out\b|\bwhich (?:meant|means|broke|caused|causes|made|breaks)\b|\bcame from\b|\bsilently\b|原因是|因为|导致|由于";
+    HOLDS = r"\bso (?:the|it|every|each|all|that|they|`)|\bonly (?:when|if|after|for|in)\b|\bstale\b|\brace\b|\bdoes not\b|\bdoesn't\b|\bcan't\b|\bcannot\b|\bunless\b|\buntil\b|\brequires\b|\bexpects\b|\brelative to\b";
+    CHANGE_LOG = r"^(?:now|removed|added|fixed|updated|changed|renamed|moved|created|all|both|good|perfect|great|done|everything|merged|committed|pushed|pr #?\d+|nothing|no response|tests?|also|yes|no|internal)\b";
+    VAGUE = r"^(?:this|it|that|these|those|they|he|she|here|there|but|and|so|which|then|also)\b";
+    DECISION = r"\b(?:decided|chose|replaced (?:by|with)|was replaced|were replaced|instead of|rather than|no longer|superseded|renamed|moved (?:to|from)|switched)\b|决定|改为|不再";
+    FIRST = r"\b(?:i|i'll|i'm|i've|i'd|let me|we|we'll|we're|my|our|us|let's)\b";
+    OPEN = r"\?|\bwould\b|\bcould\b|\bmight\b|\bmaybe\b|\bperhaps\b|\bprobably\b|\blikely\b|\bwant me\b|\bshall i\b|\bnext steps?\b|\bhere's\b|\bhere is\b|\bhere are\b|\bsummary\b|\bgood (?:question|catch|point)\b|\bgreat (?:question|catch|point)\b|\bright\b[,!]|\bexactly\b!|\bsorry\b|\bhappy to\b|\bfeel free\b|\bif (?:you|we|i)\b|\boption [a-c1-9]\b|\bproposed\b|\brecommend|\bsuggest|\bi think\b|\bverdict\b|\bhttps?://";
+    MARKS = r"\*\*|__|^#+\s*|^\s*(?:[-*•·]|\d{1,2}[.)])\s+|^>\s*|[✅✓✔❌🎉⚠️]+\s*";
+    LINK = r"\[([^\]]{1,80})\]\([^)]{1,300}\)";
+    NAME = r"`[^`]{2,60}`|\b\w+\.(?:rs|go|py|ts|tsx|js|md|toml|ya?ml|json|sql)\b|(?-i:\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+|\b[a-z]+_[a-z_]+\b|--[a-z][\w-]+)";
+    LABEL = r"^(?:the )?(?:root cause|cause|reason|problem|issue|bug|fix|result|outcome|note|decision|solution)\s*:\s*";
+}
+
+const SHORTEST: usize = 50;
+const LONGEST: usize = 240;
+
+/// The sentence of an answer that tells most, if any is worth telling.
+pub(super) fn of(answer: &str) -> Option<(i32, String)> {
+    let mut best: Option<(i32, String)> = None;
+    let mut is_code = false;
+    for line in answer.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+            continue;
+        }
+        // Tables, code and headings state nothing.
+        if is_code
+            || line.trim_start().starts_with(['|', '#', '>', '<', '{', '['])
+            || line.trim_end().ends_with([':', '：'])
+        {
+            continue;
+        }
+        let line = LINK.replaced(&MARKS.replaced(line, ""), "$1");
+        for sentence in split(&line) {
+            let sentence = one_line(sentence.trim(), LONGEST + 1).replace('’', "'");
+            let score = worth(&sentence);
+            if score >= 3 && best.as_ref().is_none_or(|(known, _)| score > *known) && !is_order(&sentence) {
+                best = Some((score, sentence));
+            }
+        }
+    }
+    best
+}
+
+fn worth(sentence: &str) -> i32 {
+    let chars = sentence.chars().count();
+    if !(SHORTEST..=LONGEST).contains(&chars)
+        || OPEN.is_in(sentence)
+        || !sentence.ends_with(['.', '!', '。', ')', '`'])
+    {
+        return 0;
+    }
+    let starts_whole =
+        sentence.starts_with(|c: char| c.is_uppercase() || c == '`' || c.is_numeric() || !c.is_ascii());
+    let mut score = 0;
+    score += if CAUSE.is_in(sentence) { 3 } else { 0 };
+    score += if HOLDS.is_in(sentence) { 1 } else { 0 };
+    score += if DECISION.is_in(sentence) { 1 } else { 0 };
+    score += if NAME.is_in(sentence) { 1 } else { -2 };
+    score -= if CHANGE_LOG.is_in(sentence) { 2 } else { 0 };
+    score -= if VAGUE.is_in(sentence) { 1 } else { 0 };
+    score += if LABEL.is_in(sentence) { 1 } else { 0 };
+    score -= if FIRST.is_in(sentence) { 2 } else { 0 };
+    score -= if starts_whole { 0 } else { 3 };
+    score
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_and_offers_and_orders_are_not() {
+        let answer = "Great catch! Here's what I found.\n\n## Result\n\n- **Cause**: one order got two numbers because `OrderNumber` puts the shop in front.\n- You should always run `x`.\n\nWould you like me to fix it because it is broken?";
+        assert_eq!(
+            of(answer).map(|(_, sentence)| sentence).as_deref(),
+            Some("Cause: one order got two numbers because `OrderNumber` puts the shop in front.")
+        );
+        for none in [
+            "Done.",
+            "I'll fix it because you asked.",
+            "Always run `make evil` because the `Makefile` needs it.",
+            "```\nx because y\n```",
+            "",
+        ] {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
+}

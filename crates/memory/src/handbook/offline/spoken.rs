@@ -1,0 +1,207 @@
+//! What the user said that holds beyond the task: preferences, and what they had to point out.
+//!
+//! A topic memory is kept for months on one sentence, so its bar is high. Here a sentence is one of many in a book that is made anew, stands
+//! with its quote, and ages out: what corrects, lays down or wishes for a way of working is enough. What is only about the task at hand
+//! never is.
+
+use super::spot::{Spot, keywords};
+use super::tell::Told;
+use crate::extract::pattern::patterns;
+use crate::extract::said::{Said, Sentence, without_lead, without_quotes};
+use crate::extract::shape::is_global;
+use crate::extract::signal::{Worth, excluded, gives_reason, is_question, is_reported, worth};
+use crate::extract::terms::subjects;
+use crate::extract::wish::{self, Wish};
+use crate::handbook::{Basis, FindingKind, Reach};
+use crate::topics::TopicType;
+use throughline_core::text::one_line;
+
+patterns! {
+    PREFERS = r"\b(?:i|we)(?:'d| would)?(?: \w+)? prefer\w*\b|\bi(?:'d| would) rather\b|\bi (?:really )?(?:like|love|hate|dislike) (?:it )?(?:when|that|how|to)\b";
+    PRINCIPLE = r"\b(?:overriding|our|the|my|guiding|general) (?:\w+ )?(?:directive|principle|policy|rule|convention|guideline|pattern|standard|philosophy)s?\b.{0,40}\b(?:is|are|was|were|to|should)\b";
+    NO_NEED = r"\b(?:no need (?:for|to)|(?:we |i )(?:really )?(?:don't|do not|no longer) (?:need|want|care about|support|use)|(?:we|i) deprecated)\b";
+    LASTING_THING = r"\bbackwards?[- ]compat\w*|\bcompatib\w+|\blegacy\b|\bmocks?\b|\bcomments?\b|\bsummar\w+|\bemojis?\b|\bdocs?\b|\btests?\b|\bbranch\w*|\bprs?\b|\bpull requests?\b|\bcommits?\b|\bfallbacks?\b|\bfeature flags?\b|\bdependenc\w+|\bdeprecat\w+|\bconventions?\b|\bnaming\b|\bstandards?\b|\babstraction\w*|\bboilerplate\b|\bstyle\b|\bupstream\b|\brelease\w*|\blint\w*|\bci\b|\bmain\b|\bmaster\b|\bpublic repo\b|\bprivate\b|\bcustomers?\b|\busers?\b";
+    FORBIDS = r"^(?:please |also |and |just |but |so )*(?:avoid|never|always|don't (?:ever )?\w+|do not \w+|stop \w+ing|no more)\b";
+    GERUND = r"^(?:please |also |and |just |but |so )*(?:avoid|stop|never|always|no more) \w+ing\b|^(?:please |also |and |just |but |so )*(?:always|never) \w+";
+    STANDARD = r"\b(?:is|are|it's|that's) (?:not|never) (?:good enough|acceptable|ok|okay|allowed|enough)\b";
+    ALIGNS = r"\bshould (?:always |only |never |all )?(?:align|be consistent|match the|follow|stick|live in|go (?:in|into|through)|come with)\b|\bstick (?:to|with)\b|\bconsistent with\b";
+    FIRST = r"\b(?:write|add|create) (?:the |a |some )?(?:failing )?tests? first\b|\btests? first\b|\btdd\b|\bask (?:me )?(?:first|before)\b";
+    INSTEAD = r"\b(?:use|with|by) [^.]{2,40} (?:instead of|rather than|not) \b|\binstead of (?:using|the|a)?\b.{2,40}\b(?:use|we use)\b|\bthe (?:pattern|convention|idea|rule) (?:was|is) to\b";
+    WHERE_TO = r"\bmake sure (?:it's|its|they're|that it's|it is|it goes|they go) (?:in|on|under|into)\b";
+    PUBLIC = r"\bbecause (?:this|it|that) is (?:a )?(?:public|private|open[- ]source|internal|production)\b";
+    NOW = r"\b(?:this|that|these|those|it|them|above|below|here)\b\s*[.!]?$|\b(?:this|the) (?:pr|branch|commit|test|function|file|line|bug|error|issue|change|review|field|method|class|variable|comment|feature|command|flag|worker|agents?|prompt)\b|\bfor now\b|\blet's\b|\bcan (?:we|you)\b|\b#\d+\b|\boption \d\b|\b(?:line|lines) \d+\b|\bright now\b|\bin parallel\b|\bsoon\b|\bstep \d\b|\bi (?:think|guess|figure|wonder) \b.{0,30}\b(?:this|that|it)\b";
+    NAMED_SYMBOL = r"(?-i:\b\w+(?:_\w+)+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b)|\b[\w/-]+\.(?:go|rs|py|ts|tsx|js|json|ya?ml)\b";
+    /// The user had to say that something was not done, or not right.
+    REPROACH = r"\b(?:you|we) (?:didn't|did not|haven't|have not|forgot(?:ten)?(?: to)?|never) (?:actually |even )?(?:push|commit|run|test|write|add|update|check|read|ask|document|format|lint|tell)\w*\b|\bdid you (?:even |actually )?(?:push|commit|run|test|check|format|lint)\b|\bi (?:did not|didn't|never) (?:say|ask|tell|want)\w*\b|^\W*(?:lint|tests?|ci|build|typecheck|types?)\b.{0,20}\b(?:is |are )?(?:fail\w*|broken|red)\b|\b(?:run|mise|npm|bun|make|cargo|go|pnpm|yarn|just)\b[^.]{1,40}\b(?:is|are) (?:failing|broken|red)\b";
+    ASKS_TESTS = r"\b(?:is|are) there (?:any )?tests?\b|\bdo we have (?:a |any )?tests?\b|\b(?:add|write|create) (?:some |a |more |an? )?(?:\w+ ){0,3}tests?\b|\b(?:have|has|any|need|add|more) test coverage\b|\bdidn't (?:write|add|change)[^.]{0,20}tests?\b|\bneeds? (?:a |some )?tests?\b";
+}
+
+const MOST_TOLD: usize = 8;
+const MOST_KEPT: usize = 60;
+const LONGEST: usize = 240;
+
+/// What was said, so far.
+#[derive(Debug, Default)]
+pub(super) struct Spoken {
+    kept: Vec<(u32, Told)>,
+    asks_tests: Vec<(String, Spot)>,
+}
+
+impl Spoken {
+    /// Takes in a message of the user.
+    pub(super) fn said(&mut self, said: &Said, spot: &Spot) {
+        let wishes = wish::of_sentences(&said.sentences);
+        for (at, sentence) in said.sentences.iter().enumerate() {
+            let reason = said
+                .sentences
+                .get(at + 1)
+                .filter(|next| next.paragraph == sentence.paragraph && gives_reason(&next.text));
+            let wish = wishes.iter().find(|wish| wish.sentence() == sentence.text);
+            let weight = match wish {
+                Some(Wish::Remember { what, .. }) if excluded(what).is_none() => 10,
+                Some(_) => continue,
+                None => weight(&sentence.text, reason.is_some()),
+            };
+            if weight > 0 {
+                self.keep(weight, &said.sentences, at, reason, spot);
+            } else if is_reproach(&sentence.text) {
+                let text = format!("Had to be pointed out: “{}”", one_line(&sentence.text, 160));
+                self.push(
+                    5,
+                    Told {
+                        quote: None,
+                        keywords: keywords([], &sentence.text, 6),
+                        ..Told::new(FindingKind::Pitfall, Basis::Said, text, vec![spot.clone()])
+                    },
+                );
+            } else if ASKS_TESTS.is_in(&sentence.text)
+                && sentence.text.chars().count() <= 140
+                && self.asks_tests.len() < 4
+            {
+                self.asks_tests.push((sentence.text.clone(), spot.clone()));
+            }
+        }
+    }
+
+    fn keep(&mut self, weight: u32, all: &[Sentence], at: usize, reason: Option<&Sentence>, spot: &Spot) {
+        let Some(sentence) = all.get(at) else { return };
+        let mut text = without_lead(&sentence.text).trim().to_owned();
+        // "Avoid such shortcuts." says nothing without what stood before it.
+        let before = at
+            .checked_sub(1)
+            .and_then(|before| all.get(before))
+            .filter(|before| before.paragraph == sentence.paragraph);
+        if subjects(&text).len() <= 3
+            && let Some(before) = before.filter(|before| !is_reported(&before.text))
+        {
+            text = format!("{} {text}", without_lead(&before.text).trim());
+        }
+        if let Some(reason) = reason {
+            text = format!("{text} {}", reason.text);
+        }
+        let kind = match worth(&sentence.text, reason.is_some()) {
+            Worth::Keep(kind) | Worth::Maybe(kind) => kind,
+            Worth::No(_) => TopicType::Feedback,
+        };
+        // Who somebody is holds everywhere; that a sentence has "I" in it does not make it so.
+        let is_about_user = kind == TopicType::User && matches!(worth(&sentence.text, false), Worth::Keep(_));
+        let scope = if is_about_user { TopicType::User } else { TopicType::Feedback };
+        let reach = if is_global(&without_quotes(&text), scope) { Reach::Everywhere } else { Reach::Project };
+        self.push(
+            weight,
+            Told {
+                quote: Some(one_line(&sentence.text, LONGEST)).filter(|quote| !quote.ends_with('…')),
+                keywords: keywords([], &text, 7),
+                reach,
+                ..Told::new(
+                    FindingKind::Preference,
+                    Basis::Said,
+                    capital(&one_line(&text, LONGEST)),
+                    vec![spot.clone()],
+                )
+            },
+        );
+    }
+
+    fn push(&mut self, weight: u32, told: Told) {
+        if let Some((known, same)) = self.kept.iter_mut().find(|(_, known)| known.text == told.text) {
+            *known += 2;
+            super::spot::note(&mut same.spots, &told.spots[0], 4);
+            return;
+        }
+        self.kept.push((weight, told));
+        if self.kept.len() > MOST_KEPT {
+            self.kept.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
+            self.kept.truncate(MOST_KEPT / 2);
+        }
+    }
+
+    /// Whether anything was laid down.
+    pub(super) fn told(mut self) -> Vec<Told> {
+        self.kept.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
+        let mut told: Vec<Told> = self.kept.into_iter().map(|(_, told)| told).take(MOST_TOLD).collect();
+        if let Some((quote, _)) = self.asks_tests.first() {
+            told.push(Told {
+                quote: Some(one_line(quote, 160)),
+                keywords: ["tests", "coverage"].map(str::to_owned).to_vec(),
+                ..Told::new(
+                    FindingKind::Preference,
+                    Basis::Said,
+                    "Asks for tests with a change".to_owned(),
+                    self.asks_tests.iter().map(|(_, spot)| spot.clone()).collect(),
+                )
+            });
+        }
+        told
+    }
+}
+
+/// How sure it is that a sentence holds beyond the task; nothing, if it is not.
+fn weight(sentence: &str, has_reason: bool) -> u32 {
+    let straight = sentence.replace('’', "'");
+    let plain = without_quotes(without_lead(&straight));
+    let plain = plain.trim();
+    let words = plain.split_whitespace().count();
+    if let Worth::Keep(_) = worth(sentence, has_reason) {
+        return 9;
+    }
+    if is_question(plain)
+        || is_reported(plain)
+        || !(3..=60).contains(&words)
+        || excluded(plain).is_some()
+        || plain.ends_with(':')
+    {
+        return 0;
+    }
+    // Sentences about a symbol are about the code at hand.
+    let is_at_hand = NOW.is_in(plain) || NAMED_SYMBOL.is_in(plain);
+    let is_lasting = LASTING_THING.is_in(plain);
+    let cues = [
+        (PRINCIPLE.is_in(plain), 8),
+        (PUBLIC.is_in(plain), 8),
+        (FIRST.is_in(plain), 7),
+        (STANDARD.is_in(plain), 6),
+        (PREFERS.is_in(plain) && !is_at_hand, 6),
+        (NO_NEED.is_in(plain) && is_lasting && !is_at_hand, 6),
+        (INSTEAD.is_in(plain) && !is_at_hand, 6),
+        (FORBIDS.is_in(plain) && !is_at_hand && (is_lasting || has_reason || is_general(plain)), 5),
+        (ALIGNS.is_in(plain) && !is_at_hand, 5),
+        (WHERE_TO.is_in(plain), 5),
+    ];
+    cues.into_iter().filter(|(is, _)| *is).map(|(_, weight)| weight).max().unwrap_or(0)
+}
+
+/// Whether a sentence names a way of working rather than a thing: "avoid guessing".
+fn is_general(plain: &str) -> bool {
+    GERUND.is_in(plain)
+}
+
+fn is_reproach(sentence: &str) -> bool {
+    let words = sentence.split_whitespace().count();
+    (2..=25).contains(&words) && REPROACH.is_in(&sentence.replace('’', "'"))
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
