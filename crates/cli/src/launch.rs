@@ -176,6 +176,7 @@ impl AgentFlags {
             instructions: (!told.is_empty()).then(|| told.join("\n\n")),
             sandbox_helper: sandbox_helper()?,
             approved_servers,
+            start_work: None,
             cancel: CancelToken::new(),
         })
     }

@@ -172,6 +172,7 @@ impl Agent {
         let mut own = Vec::with_capacity(batch.len());
         for permitted in &batch {
             let Permitted { call, input, summary, .. } = permitted;
+            self.session.about_to_call(call)?;
             desk.listener.hear(Event::ToolStarted {
                 id: call.id.to_string(),
                 name: call.name.clone(),

@@ -68,6 +68,7 @@ impl Agent {
         if let Some(briefing) = &self.briefing {
             reminders.extend(briefing.first.changes(&briefing.assembled, self.kit.wire()));
         }
+        reminders.extend(self.handbook_reminder());
         let running = self.kit.tasks.running();
         if !running.is_empty() {
             let lines: Vec<String> =
@@ -87,6 +88,7 @@ impl Agent {
 
     /// Replaces the view now, because a person asked; `focus` is what the summary is to pay attention to.
     pub async fn compact(&mut self, focus: Option<&str>, desk: &Desk<'_>) -> Result<Pass, AgentError> {
+        self.choose_again().await;
         self.remind();
         let pass = self.session.compact_now(focus).await?;
         self.hear_session(desk);

@@ -8,6 +8,7 @@ use crate::permissions::{Mode, Policy};
 use crate::tools::Todos;
 use crate::tools::bash::Tasks;
 use crate::workspace::Workspace;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use throughline_core::Wire;
 use throughline_engine::session::{Frame, Models, SessionSettings, Spent};
@@ -49,6 +50,8 @@ pub(super) struct Kit {
     pub(super) sub_sources: Arc<Sources>,
     /// What sub-agents have taken that the session does not know of yet.
     pub(super) subs: Arc<Mutex<Vec<Spent>>>,
+    /// A sub-agent took in something from outside that the session does not know of yet.
+    pub(super) polluted: Arc<AtomicBool>,
 }
 
 /// What frames are made of, for the agent and for sub-agents.
@@ -89,6 +92,16 @@ impl Kit {
     /// A sub-agent has taken something.
     pub(super) fn count_sub(&self, spent: Spent) {
         self.subs.lock().unwrap_or_else(PoisonError::into_inner).push(spent);
+    }
+
+    /// A sub-agent took in something from outside.
+    pub(super) fn pollute(&self) {
+        self.polluted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether one did since this was last asked.
+    pub(super) fn take_polluted(&self) -> bool {
+        self.polluted.swap(false, Ordering::Relaxed)
     }
 
     /// What sub-agents have taken since this was last asked.

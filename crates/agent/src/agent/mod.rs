@@ -6,6 +6,7 @@
 mod calls;
 mod context;
 mod end;
+mod handbook;
 mod inbox;
 mod kit;
 mod memory;
@@ -81,6 +82,8 @@ struct Briefing {
     has_developer: bool,
     servers: McpServers,
     skills: SharedSkills,
+    /// The handbooks that it may read.
+    shelf: Option<handbook::Shelf>,
 }
 
 impl Briefing {

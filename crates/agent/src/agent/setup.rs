@@ -2,6 +2,7 @@
 
 use super::calls::TODOS;
 use super::context::TOLD;
+use super::handbook::Shelf;
 use super::kit::{FrameParts, Kit};
 use super::{Agent, AgentError, Briefing, CurrentMode, Task, TurnLimits};
 use crate::Toolset;
@@ -25,8 +26,12 @@ use throughline_core::tokens::Tokenizer;
 use throughline_core::{MessageId, Role};
 use throughline_engine::config::{Config, McpServer};
 use throughline_engine::hooks::Start as Source;
-use throughline_engine::session::{Frame, Models, Remembering, Session, SessionSettings, Start};
+use throughline_engine::session::{
+    Frame, Handbooks, Models, Remembering, Session, SessionSettings, Start, StartWork,
+};
 use throughline_ledger::Home;
+use throughline_memory::handbook::read::Reading;
+use throughline_memory::handbook::{HomeId, Outside, ProjectKey};
 use throughline_memory::{Memories, Project, ProjectSlug};
 use throughline_model::{CancelToken, Environment};
 
@@ -75,6 +80,8 @@ pub struct Setup<'a> {
     pub sandbox_helper: Vec<OsString>,
     /// Servers of the project that the user approved.
     pub approved_servers: Vec<(String, McpServer)>,
+    /// What the user's first words set off on handbooks (H1); `None`: nothing.
+    pub start_work: Option<Arc<dyn StartWork>>,
     /// Stops everything that begins here.
     pub cancel: CancelToken,
 }
@@ -131,7 +138,9 @@ impl Ground {
         let policy = Arc::new(policy);
         let judge = policy.clone();
         let workspace = workspace.passing_over(move |path| judge.skips(path));
-        let (memories, root) = memories(setup, workspace.cwd(), &mut warnings);
+        let (memories, project) = memories(setup, workspace.cwd(), &mut warnings);
+        let root = project.as_ref().map(root_of);
+        settings.handbooks = project.as_ref().and_then(|project| handbooks(setup, project, &mut warnings));
         settings.memory = Remembering::of(&setup.config.memory, memories.clone(), setup.zone.clone());
         if let Some(memory) = &mut settings.memory {
             memory.root = root;
@@ -154,6 +163,11 @@ impl Ground {
         Ok(Self { workspace, settings, servers, policy, mode, memories, shell, sources, assembled, warnings })
     }
 
+    /// The handbooks that the session may read.
+    fn reading(&self) -> Option<Reading> {
+        self.settings.handbooks.as_ref()?.reading.clone()
+    }
+
     /// The tools, in a fixed order: the provider's cache begins with them.
     fn tools(&self, setup: &Setup<'_>, of: &Belongings) -> Toolset {
         let shell = self.shell.clone().in_folder(of.folder.join("commands"));
@@ -164,7 +178,11 @@ impl Ground {
             .with(tools::TodoWrite::new(of.todos.clone()))
             .with(tools::ExitPlanMode::new(of.folder.join("plan.md")));
         if !self.memories.is_off() {
-            tools.add(Arc::new(tools::MemoryTool::new(self.memories.clone())));
+            let mut tool = tools::MemoryTool::new(self.memories.clone());
+            if let Some(reading) = self.reading() {
+                tool = tool.with_handbook(reading);
+            }
+            tools.add(Arc::new(tool));
         }
         let mut tools = tools.with(SkillTool::new(of.skills.clone())).with(Task);
         if setup.own_tools.snip && setup.config.profile.snip.is_some() {
@@ -226,6 +244,7 @@ impl Agent {
         let todos = session.kept(TODOS).and_then(|kept| serde_json::from_value(kept.clone()).ok());
         of.todos.set(todos.unwrap_or_default());
         let tools = ground.tools(&setup, &of);
+        let shelf = ground.reading().filter(|_| !ground.settings.standing.ephemeral).map(Shelf::new);
         let wire = setup.models.main.wire();
         let Ground {
             workspace, settings, servers, policy, mode, shell, sources, assembled, warnings, ..
@@ -251,6 +270,7 @@ impl Agent {
             models: setup.models,
             sub_sources: Arc::new(Sources { kind: SessionKind::SubAgent, memory: None, ..sources.clone() }),
             subs: Arc::default(),
+            polluted: Arc::default(),
         };
         let told = assembled.told();
         let briefing = Briefing {
@@ -261,6 +281,7 @@ impl Agent {
             assembled,
             servers,
             skills: of.skills,
+            shelf,
         };
         let mut agent = Self { session, kit: Arc::new(kit), briefing: Some(briefing), after: Vec::new() };
         agent.introduce(source).await?;
@@ -334,15 +355,42 @@ fn open_workspace(setup: &Setup<'_>) -> Result<Workspace, AgentError> {
 }
 
 /// What is remembered for the folder. Whose memories they are is told where that is not plain.
-fn memories(setup: &Setup<'_>, cwd: &Path, warnings: &mut Vec<String>) -> (Memories, Option<PathBuf>) {
+fn memories(setup: &Setup<'_>, cwd: &Path, warnings: &mut Vec<String>) -> (Memories, Option<Project>) {
     let places = setup.config.memory.places();
     if places.tiers.is_empty() {
         return (Memories::default(), None);
     }
     let project = Project::find(&setup.home, cwd);
     warnings.extend(project.notices.iter().cloned());
-    let root = project.worktree.as_ref().map_or(&project.root, |worktree| &worktree.folder).clone();
-    (Memories::open(&setup.home, &project, &places), Some(root))
+    (Memories::open(&setup.home, &project, &places), Some(project))
+}
+
+fn root_of(project: &Project) -> PathBuf {
+    project.worktree.as_ref().map_or(&project.root, |worktree| &worktree.folder).clone()
+}
+
+/// How the session has part in the project's handbook and the global one, if there are any to be.
+fn handbooks(setup: &Setup<'_>, project: &Project, warnings: &mut Vec<String>) -> Option<Handbooks> {
+    let settings = &setup.config.memory.handbook;
+    if !settings.enabled {
+        return None;
+    }
+    let home_id = match HomeId::of(&setup.home) {
+        Ok(id) => id,
+        Err(error) => {
+            warnings.push(format!("there is no handbook: {error}"));
+            return None;
+        }
+    };
+    let key = ProjectKey::of(project, &home_id);
+    let own = setup.config.mcp.servers.iter().filter(|(_, server)| !server.external).map(|(name, _)| name);
+    Some(Handbooks {
+        store: settings.lazy_store(&setup.home),
+        reading: settings.is_used.then(|| Reading::new(&setup.home, &key, &settings.limits)),
+        start: setup.start_work.clone().filter(|_| settings.generate),
+        rate_left_percent: settings.limits.rate_left_percent,
+        outside: settings.disable_on_external_context.then(|| Outside::except(own)),
+    })
 }
 
 fn session_settings(setup: &Setup<'_>, warnings: &mut Vec<String>) -> Result<SessionSettings, AgentError> {

@@ -9,8 +9,8 @@ use crate::{Access, Event, Listener, Tool, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use throughline_core::stages::snip;
-use throughline_core::{SessionId, ToolDefinition, prompt, recall};
-use throughline_engine::session::{Session, Start};
+use throughline_core::{MemoryMode, SessionId, ToolDefinition, prompt, recall};
+use throughline_engine::session::{Handbooks, Session, Start};
 use throughline_model::BoxFuture;
 
 /// The tool's name.
@@ -92,6 +92,7 @@ pub(super) fn run<'a>(
         let mut settings = kit.settings.clone();
         settings.notes = None;
         settings.memory = None;
+        settings.handbooks = settings.handbooks.map(Handbooks::for_helper);
         settings.tools.snip = false;
         settings.hooks = settings.hooks.for_helper();
         let opened = Session::open_under(&kit.home, parent, start, kit.models.clone(), settings);
@@ -121,6 +122,9 @@ pub(super) fn run<'a>(
         let told = input["prompt"].as_str().unwrap_or_default();
         let turn = agent.turn(Said::from(told), &inner).await;
         parent_kit.count_sub(agent.session.spent());
+        if agent.session.memory_mode() == MemoryMode::Polluted {
+            parent_kit.pollute();
+        }
         if matches!(&turn, Ok(end) if end.why == EndReason::Interrupted) {
             // Who stops a sub-agent at a question stops all of the turn.
             desk.cancel.cancel();

@@ -17,7 +17,9 @@ impl Agent {
     /// One turn of the user's, to its end. Whatever happens, the history is valid afterwards and all of it is in the ledger.
     pub async fn turn(&mut self, said: Said, desk: &Desk<'_>) -> Result<TurnEnd, AgentError> {
         self.tell_changes()?;
+        let words = said.text.clone();
         self.say(said, desk).await?;
+        self.tell_handbook(&words).await?;
         let result = self.steps(desk).await;
         let closed = match &result {
             Ok(_) => Ok(()),
@@ -101,6 +103,9 @@ impl Agent {
         }
         for spent in self.kit.take_subs() {
             self.session.add_spent("task", spent)?;
+        }
+        if self.kit.take_polluted() {
+            self.session.pollute(task::NAME)?;
         }
         Ok(match carried {
             Carried::All => None,

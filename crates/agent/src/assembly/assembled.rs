@@ -204,6 +204,7 @@ fn is_setting(kind: PartKind) -> bool {
         | PartKind::Permissions
         | PartKind::CustomInstructions
         | PartKind::Memory
+        | PartKind::Handbook
         | PartKind::CollaborationMode
         | PartKind::Personality
         | PartKind::Skills

@@ -55,8 +55,8 @@ impl Told {
         let mut changes: Vec<Change> = Vec::new();
         for part in &new.parts {
             match part.kind {
-                // The system prompt is not part of the conversation.
-                PartKind::Base => {}
+                // The system prompt is not part of the conversation; what the handbook has is told by itself.
+                PartKind::Base | PartKind::Handbook => {}
                 // These say what is different in them.
                 PartKind::Skills | PartKind::DeferredTools | PartKind::Environment => {}
                 PartKind::Permissions
@@ -133,7 +133,11 @@ const DEFERRED_LINE: usize = 400;
 /// What is said when a part is no longer there; `None` where that is said elsewhere.
 fn farewell(kind: PartKind) -> Option<&'static str> {
     match kind {
-        PartKind::Base | PartKind::Skills | PartKind::DeferredTools | PartKind::Environment => None,
+        PartKind::Base
+        | PartKind::Handbook
+        | PartKind::Skills
+        | PartKind::DeferredTools
+        | PartKind::Environment => None,
         PartKind::CollaborationMode => {
             Some("The mode that was described before has ended: its rules no longer hold.")
         }
@@ -183,6 +187,12 @@ pub fn model_switch(from: &str, to: &str, wire: Wire) -> Message {
          stands, and tools and instructions are those you are given now."
     );
     spoken(Speaker::Developer, Fragment::ModelSwitch.render(&body), wire)
+}
+
+/// Tells the model what was chosen of its handbooks.
+pub fn handbook(text: &str, wire: Wire) -> Message {
+    let kind = PartKind::Handbook;
+    spoken(kind.speaker(), kind.render("", &inert(text)), wire)
 }
 
 /// A fragment as a message in the middle of a conversation.

@@ -21,7 +21,7 @@ mod sources;
 mod text;
 
 pub use assembled::Assembled;
-pub use changes::{Told, model_switch};
+pub use changes::{Told, handbook, model_switch};
 pub use environment::{Environment, GitState};
 pub use part::{Part, PartKind, base};
 pub use report::{ContextReport, PartReport};

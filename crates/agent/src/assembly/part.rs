@@ -25,6 +25,8 @@ pub enum PartKind {
     CustomInstructions,
     /// What is remembered, and how to use it.
     Memory,
+    /// What old sessions taught, chosen for what is asked: told with the first words, and again after a compaction.
+    Handbook,
     /// What the mode asks of the model.
     CollaborationMode,
     /// The tone to take.
@@ -45,11 +47,12 @@ pub enum PartKind {
 
 impl PartKind {
     /// All of them, in order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Base,
         Self::Permissions,
         Self::CustomInstructions,
         Self::Memory,
+        Self::Handbook,
         Self::CollaborationMode,
         Self::Personality,
         Self::Skills,
@@ -67,6 +70,7 @@ impl PartKind {
             Self::Permissions
             | Self::CustomInstructions
             | Self::Memory
+            | Self::Handbook
             | Self::CollaborationMode
             | Self::Personality
             | Self::Skills
@@ -84,6 +88,7 @@ impl PartKind {
             Self::Permissions => "permissions",
             Self::CustomInstructions => "custom instructions",
             Self::Memory => "memory",
+            Self::Handbook => "handbook",
             Self::CollaborationMode => "mode",
             Self::Personality => "personality",
             Self::Skills => "skills",
@@ -101,6 +106,7 @@ impl PartKind {
             Self::Permissions => Form::Fragment(Fragment::Permissions),
             Self::CustomInstructions => Form::Headed("# Custom instructions"),
             Self::Memory => Form::Headed("# Memory"),
+            Self::Handbook => Form::Headed("# Handbook"),
             Self::CollaborationMode => Form::Fragment(Fragment::CollaborationMode),
             Self::Personality => Form::Fragment(Fragment::Personality),
             Self::Skills => Form::Fragment(Fragment::Skills),

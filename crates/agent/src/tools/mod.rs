@@ -6,6 +6,7 @@ mod edit;
 mod file_call;
 mod glob;
 mod grep;
+mod handbook;
 pub mod memory;
 pub mod plan;
 mod read;

@@ -15,7 +15,7 @@ use throughline_agent::{Event, Listener};
 use throughline_core::stages::OwnTools;
 use throughline_core::{Block, Body, Message, Role, Wire, invariants};
 use throughline_engine::config::{Config, Loaded, McpServer, Sources};
-use throughline_engine::session::{Models, Scribe};
+use throughline_engine::session::{Models, Scribe, StartWork};
 use throughline_ledger::Home;
 use throughline_model::{BoxFuture, CancelToken, Http, Provider, Retries, Timeouts};
 use throughline_testkit::{Script, Seen, Server};
@@ -46,6 +46,7 @@ pub(crate) struct World {
     /// The folder in which the agent works.
     pub(crate) project: &'static str,
     pub(crate) servers: Vec<(String, McpServer)>,
+    pub(crate) start_work: Option<Arc<dyn StartWork>>,
 }
 
 impl World {
@@ -65,6 +66,7 @@ impl World {
             own_tools: OwnTools::default(),
             project: "project",
             servers: Vec::new(),
+            start_work: None,
         }
     }
 
@@ -149,6 +151,7 @@ impl World {
             instructions: None,
             sandbox_helper: helper(),
             approved_servers: self.servers.clone(),
+            start_work: self.start_work.clone(),
             cancel: CancelToken::new(),
         };
         Agent::begin(setup).await.unwrap().0

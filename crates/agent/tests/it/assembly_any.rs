@@ -56,7 +56,7 @@ fn most(kind: PartKind, limits: &AssemblyLimits) -> usize {
             | PartKind::CollaborationMode
             | PartKind::Personality
             | PartKind::CommitAttribution => limits.custom_bytes,
-            PartKind::Memory => limits.memory_bytes,
+            PartKind::Memory | PartKind::Handbook => limits.memory_bytes,
             PartKind::Skills => limits.skills_chars * 4,
             PartKind::ProjectInstructions => limits.project_file_bytes,
             PartKind::DeferredTools => limits.deferred_bytes,

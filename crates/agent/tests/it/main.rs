@@ -4,6 +4,7 @@
 mod agent_background;
 mod agent_context;
 mod agent_crash;
+mod agent_handbook;
 mod agent_hooks;
 mod agent_hostile;
 mod agent_interrupt;

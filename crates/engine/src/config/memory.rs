@@ -3,10 +3,16 @@
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
+use throughline_ledger::Home;
 use throughline_memory::handbook::HandbookLimits;
+use throughline_memory::store::{self, LazyStore, StoreClock};
 use throughline_memory::topics::Lifetimes;
 use throughline_memory::{MemoryPlaces, Tier};
 use throughline_model::Secret;
+
+/// The store in the home folder.
+const STORE: &str = "handbooks/store.db";
 
 /// `[memory]`: what is remembered beyond sessions, where, for how long, and when it comes back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +156,20 @@ impl Default for HandbookSettings {
 }
 
 impl HandbookSettings {
+    /// Where the work is kept: an address of Postgres, or a file.
+    pub fn store_address(&self, home: &Home) -> Secret {
+        self.store.clone().unwrap_or_else(|| Secret::new(home.root().join(STORE).to_string_lossy()))
+    }
+
+    /// The store, to be opened when it is needed.
+    pub fn lazy_store(&self, home: &Home) -> LazyStore {
+        let address = self.store_address(home);
+        LazyStore::new(Arc::new(move || {
+            let address = address.clone();
+            Box::pin(async move { store::open(address.expose(), StoreClock::Server).await })
+        }))
+    }
+
     fn check(&self) -> Result<(), String> {
         if let Some(store) = self.store.as_ref().map(Secret::expose) {
             let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| store.starts_with(scheme));

@@ -169,7 +169,7 @@ impl Session {
         if let Some(task) = self.background.spans.take() {
             self.take_spans(task).await?;
         }
-        Ok(())
+        self.settle_handbooks().await
     }
 
     /// Takes up what was finished in the background.
@@ -190,7 +190,7 @@ impl Session {
         if let Some(task) = self.background.spans.take_if(|task| task.is_finished()) {
             self.take_spans(task).await?;
         }
-        Ok(())
+        self.collect_handbooks().await
     }
 
     async fn take_summary(&mut self, task: JoinHandle<WrittenSummary>) -> Result<(), SessionError> {

@@ -36,6 +36,7 @@ impl Session {
             self.record(message)?;
         }
         message.id = id.clone();
+        self.begin_handbooks();
         self.grant_wishes(&message)?;
         self.recall_for(text).await?;
         Ok(id)
@@ -79,6 +80,7 @@ impl Session {
     pub async fn close(mut self, reason: &str) -> Result<(), SessionError> {
         self.run_hooks(Event::SessionEnd { reason }).await;
         self.background.cancel.cancel();
+        self.stop_handbooks();
         self.settle().await?;
         self.journal.end_turn()?;
         Ok(())

@@ -9,6 +9,7 @@ mod compactor;
 mod context;
 mod error;
 mod frame;
+mod handbook;
 mod hooks;
 mod interrupted;
 mod memory;
@@ -20,6 +21,7 @@ mod recalled;
 pub use context::{Share, Spent, WindowUse};
 pub use error::SessionError;
 pub use frame::Frame;
+pub use handbook::{Handbooks, StartWork};
 pub use memory::Remembering;
 pub use opening::{Models, Scribe, SessionSettings, Start};
 pub use recalled::Recalling;
@@ -62,6 +64,7 @@ pub struct Session {
     background: Background,
     notes: Option<NotesKeeper>,
     memory: Option<memory::Memory>,
+    handbook: Option<handbook::Handbook>,
     /// What was said since the notes' keeper last looked.
     unobserved: Vec<Arc<Message>>,
     /// What comes back behind every compaction.
@@ -242,9 +245,13 @@ impl Session {
     pub fn answered(&mut self, answer: &Answer) -> Result<(), SessionError> {
         let mut response: Response = answer.response.clone();
         response.follow(self.head.as_ref());
-        for message in response.messages {
-            self.record(message)?;
+        let mut said = Vec::with_capacity(response.messages.len());
+        for mut message in response.messages {
+            message.id = self.record(message.clone())?;
+            said.push(message);
         }
+        self.count_citation(&said)?;
+        self.look_outside(&said)?;
         let usage = &response.usage;
         let settings = self.pipeline.settings();
         let dollars = settings.price.bill(usage, settings.ttl).dollars.as_f64();

@@ -1,6 +1,7 @@
 //! How sessions begin, and go on.
 
 use super::ahead::Background;
+use super::handbook::{Handbook, Handbooks};
 use super::memory::{Memory, Remembering};
 use super::{Frame, Session, SessionError, Spent};
 use crate::LedgerJournal;
@@ -15,6 +16,7 @@ use throughline_core::profile::Profile;
 use throughline_core::stages::OwnTools;
 use throughline_core::{Event, MessageId, Meta, Record, SessionId};
 use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer, resume, session};
+use throughline_memory::handbook::OutsideWatch;
 use throughline_memory::notes::{NotesError, NotesLimits, Wording};
 use throughline_model::{Caps, Environment, Governor, GovernorError, Model, Standing};
 
@@ -62,6 +64,8 @@ pub struct SessionSettings {
     pub wording: Wording,
     /// How it remembers beyond itself; `None`: not at all.
     pub memory: Option<Remembering>,
+    /// How it has part in handbooks; `None`: not at all.
+    pub handbooks: Option<Handbooks>,
     /// Who decides about work in the background; `None`: it may always begin.
     pub governor: Option<Governor>,
     /// The circumstances that the governor is told.
@@ -93,6 +97,7 @@ impl Default for SessionSettings {
             notes: Some(NotesLimits::default()),
             wording: Wording::default(),
             memory: None,
+            handbooks: None,
             governor: None,
             standing: Standing::default(),
             sync: SyncPolicy::Turn,
@@ -221,6 +226,7 @@ impl Session {
         let folder = folder_of(home, &id);
         let pipeline = Pipeline::new(settings.profile.clone(), known);
         let memory = settings.memory.clone().map(Memory::new);
+        let handbook = settings.handbooks.clone().map(Handbook::new);
         let mut session = Self {
             home: home.clone(),
             id,
@@ -235,6 +241,7 @@ impl Session {
             background: Background::default(),
             notes: None,
             memory,
+            handbook,
             unobserved: Vec::new(),
             reminders: Vec::new(),
             cwd: None,
@@ -257,12 +264,14 @@ impl Session {
         let mut said = Vec::new();
         let mut last_turn = None;
         let mut cwd = cwd.map(str::to_owned);
+        let mut outside = self.outside_watch();
         let pipeline = &mut self.pipeline;
         session::each_record(&self.home, &path, &mut |_, record| {
             match record {
                 Record::Message(message) => {
                     let message = Arc::new(*message);
                     pipeline.remember(&message);
+                    outside.iter_mut().for_each(|watch| watch.push(&message));
                     if message.is_real_user() {
                         said.push(message);
                     }
@@ -288,6 +297,10 @@ impl Session {
             settings.window = settings.window.min(turn.window.unwrap_or(u64::MAX));
         }
         self.set_cwd(cwd, &events);
+        // What came in before the setting was on counts, too.
+        if let Some(found) = outside.as_ref().and_then(OutsideWatch::found) {
+            self.pollute(found)?;
+        }
         Ok(())
     }
 

@@ -48,6 +48,8 @@ pub(crate) enum Work {
     Spans,
     /// What of a turn is worth keeping.
     Extraction,
+    /// What old sessions teach.
+    Handbook,
 }
 
 impl Work {
@@ -57,6 +59,7 @@ impl Work {
             Self::Summary => "summary ahead",
             Self::Spans => "span summaries",
             Self::Extraction => "memory extraction",
+            Self::Handbook => "handbook",
         }
     }
 }

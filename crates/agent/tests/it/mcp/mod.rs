@@ -43,7 +43,7 @@ fn server_process() {
 }
 
 /// A server as a child process.
-fn child(script: &Value) -> McpServer {
+pub(crate) fn child(script: &Value) -> McpServer {
     program(std::env::current_exe().unwrap(), script)
 }
 

@@ -1,0 +1,243 @@
+//! A session and its handbooks (H): which old sessions it made use of, what makes it unfit to teach, and the work that its first words set off.
+
+use super::{Session, SessionError};
+use crate::telemetry::span::{self, Work};
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::Arc;
+use throughline_core::{Event, MemoryMode, Message, SessionId, ToolCall};
+use throughline_memory::handbook::citations::{cited_in, usage};
+use throughline_memory::handbook::read::Reading;
+use throughline_memory::handbook::{Outside, OutsideWatch};
+use throughline_memory::store::{LazyStore, StoreError};
+use throughline_model::{BoxFuture, CancelToken, Standing};
+use tokio::task::JoinHandle;
+use tracing::Instrument;
+
+/// The event that names the sessions whose memories an answer made use of: counts can be made again from it.
+const CITED: &str = "handbook.cited";
+/// The event that says why no memory is made of the session any more.
+const POLLUTED: &str = "handbook.polluted";
+/// The event that tells what the session's first words set off.
+const BEGUN: &str = "handbook.start";
+
+/// What a session's first words set off (H1).
+pub trait StartWork: Send + Sync {
+    /// Does what is due: old outputs go, sessions that are eligible are enqueued, a few are read, the project's handbook is consolidated. What came of it, for
+    /// the record; or why not. Told to stop it gives back what it holds, and ends soon.
+    fn run(&self, session: SessionId, cancel: CancelToken) -> BoxFuture<'static, Result<Value, String>>;
+}
+
+/// How a session has part in handbooks.
+#[derive(Clone)]
+pub struct Handbooks {
+    /// Where uses are counted.
+    pub store: LazyStore,
+    /// What it may read; by it the ids of an answer are understood.
+    pub reading: Option<Reading>,
+    /// What its first words set off.
+    pub start: Option<Arc<dyn StartWork>>,
+    /// Percent of the provider's rate limit that must be left for that.
+    pub rate_left_percent: u32,
+    /// What makes it unfit to teach; `None`: nothing does.
+    pub outside: Option<Outside>,
+}
+
+impl Handbooks {
+    /// For a session on behalf of this one: it sets nothing off and reads nothing, but what it takes in counts (A5, H7).
+    pub fn for_helper(self) -> Self {
+        Self { start: None, reading: None, ..self }
+    }
+}
+
+impl fmt::Debug for Handbooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handbooks")
+            .field("is_read", &self.reading.is_some())
+            .field("starts", &self.start.is_some())
+            .field("outside", &self.outside)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a session knows of its handbooks. Dropping it stops what runs.
+pub(super) struct Handbook {
+    settings: Handbooks,
+    /// The first words were said.
+    is_begun: bool,
+    start: Option<JoinHandle<Result<Value, String>>>,
+    /// What the store is being told.
+    telling: Vec<JoinHandle<Result<(), StoreError>>>,
+    cancel: CancelToken,
+}
+
+impl Handbook {
+    pub(super) fn new(settings: Handbooks) -> Self {
+        Self { settings, is_begun: false, start: None, telling: Vec::new(), cancel: CancelToken::new() }
+    }
+
+    /// Tells the store something, off the path.
+    fn tell(&mut self, telling: impl Future<Output = Result<(), StoreError>> + Send + 'static) {
+        // Without a runtime nobody can be told: the ledger has it.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            self.telling.push(runtime.spawn(telling));
+        }
+    }
+}
+
+impl Drop for Handbook {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Session {
+    /// The user said something: once in a session, work on handbooks begins in the background (H1).
+    pub(super) fn begin_handbooks(&mut self) {
+        let standing = self.settings.standing;
+        let Some(handbook) = &mut self.handbook else { return };
+        if std::mem::replace(&mut handbook.is_begun, true) {
+            return;
+        }
+        let Some(start) = handbook.settings.start.clone() else { return };
+        if !may_begin(&standing, handbook.settings.rate_left_percent) {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let work = start.run(self.id.clone(), handbook.cancel.child_token());
+        let span = span::background(&self.id, Work::Handbook);
+        handbook.start = Some(runtime.spawn(work.instrument(span)));
+    }
+
+    /// What an answer cites is counted, once for the answer (H5). `messages` are those of one answer, as they were recorded.
+    pub(super) fn count_citation(&mut self, messages: &[Message]) -> Result<(), SessionError> {
+        let Some(handbook) = &mut self.handbook else { return Ok(()) };
+        let Some((answer, mut citation)) = cited_in(messages) else { return Ok(()) };
+        if let Some(reading) = &handbook.settings.reading {
+            citation.sessions = reading.sessions(&citation.sessions);
+        }
+        let now = (self.settings.now)();
+        let data = json!({"message": answer, "sessions": citation.sessions, "entries": citation.entries});
+        if let Some(cited) = usage(&self.id, (&answer, &citation), now) {
+            let store = handbook.settings.store.clone();
+            handbook.tell(async move { store.get().await?.cite(&cited).await.map(drop) });
+        }
+        self.append_event(Event { at: Some(now), name: CITED.to_owned(), data })
+    }
+
+    /// A call is about to run. If what it gives comes from outside, no memory is made of the session from here on (H7).
+    pub fn about_to_call(&mut self, call: &ToolCall) -> Result<(), SessionError> {
+        let outside = self.handbook.as_ref().and_then(|handbook| handbook.settings.outside.as_ref());
+        if outside.is_some_and(|outside| outside.is_call(call)) {
+            self.pollute(&call.name)?;
+        }
+        Ok(())
+    }
+
+    /// Whether memory may be made of the session.
+    pub fn memory_mode(&self) -> MemoryMode {
+        self.journal.card().memory_mode
+    }
+
+    /// Something came from outside that a helper took in on the session's behalf.
+    pub fn pollute(&mut self, by: &str) -> Result<(), SessionError> {
+        let Some(handbook) = &mut self.handbook else { return Ok(()) };
+        if handbook.settings.outside.is_none() || self.journal.card().memory_mode != MemoryMode::Enabled {
+            return Ok(());
+        }
+        self.journal.update_card(|card| card.memory_mode = MemoryMode::Polluted)?;
+        let (store, id) = (handbook.settings.store.clone(), self.id.clone());
+        handbook.tell(async move { store.get().await?.set_mode(&id, MemoryMode::Polluted).await });
+        let data = json!({"by": by});
+        self.append_event(Event { at: Some(self.now()), name: POLLUTED.to_owned(), data })
+    }
+
+    /// What looks through the history for what came from outside.
+    pub(super) fn outside_watch(&self) -> Option<OutsideWatch> {
+        let outside = self.handbook.as_ref()?.settings.outside.clone()?;
+        Some(OutsideWatch::new(outside))
+    }
+
+    /// The provider may run tools itself: their results come with the answer.
+    pub(super) fn look_outside(&mut self, messages: &[Message]) -> Result<(), SessionError> {
+        let Some(mut watch) = self.outside_watch() else { return Ok(()) };
+        messages.iter().for_each(|message| watch.push(message));
+        match watch.found() {
+            Some(found) => self.pollute(found),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes up what was finished of it.
+    pub(super) async fn collect_handbooks(&mut self) -> Result<(), SessionError> {
+        let Some(handbook) = &mut self.handbook else { return Ok(()) };
+        let (ended, running) =
+            std::mem::take(&mut handbook.telling).into_iter().partition(JoinHandle::is_finished);
+        handbook.telling = running;
+        let start = handbook.start.take_if(|start| start.is_finished());
+        self.take_handbooks(ended, start).await
+    }
+
+    /// Waits for what the store is being told, and for the work, which is to have been told to stop if that may take long.
+    pub(super) async fn settle_handbooks(&mut self) -> Result<(), SessionError> {
+        let Some(handbook) = &mut self.handbook else { return Ok(()) };
+        let (telling, start) = (std::mem::take(&mut handbook.telling), handbook.start.take());
+        self.take_handbooks(telling, start).await
+    }
+
+    /// Tells the work to stop.
+    pub(super) fn stop_handbooks(&self) {
+        if let Some(handbook) = &self.handbook {
+            handbook.cancel.cancel();
+        }
+    }
+
+    async fn take_handbooks(
+        &mut self,
+        telling: Vec<JoinHandle<Result<(), StoreError>>>,
+        start: Option<JoinHandle<Result<Value, String>>>,
+    ) -> Result<(), SessionError> {
+        for task in telling {
+            // Counts are a help, and the ledger has them: a session goes on without.
+            if let Ok(Err(error)) = task.await {
+                self.warnings.push(error.to_string());
+            }
+        }
+        let Some(task) = start else { return Ok(()) };
+        // A task that panicked did nothing that lasts: its leases run out.
+        let data = match task.await {
+            Ok(Ok(data)) => data,
+            Ok(Err(why)) => json!({"failed": why}),
+            Err(_) => json!({"failed": "the work on handbooks broke off"}),
+        };
+        self.append_event(Event { at: Some(self.now()), name: BEGUN.to_owned(), data })
+    }
+}
+
+/// Whether background work may begin: not for helpers, nor for those who leave nothing behind or did not ask for it, nor when the provider's
+/// rate limit is low. What is not measured is not low.
+fn may_begin(standing: &Standing, least_percent: u32) -> bool {
+    let Standing { ephemeral, sub_agent, remote, idle_since: _, rate_limit_left } = *standing;
+    let is_low = rate_limit_left.is_some_and(|left| left * 100.0 < f64::from(least_percent));
+    !(ephemeral || sub_agent || remote || is_low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn h1_work_begins_for_people_who_have_rate_limit_to_spare() {
+        let fine = Standing::default();
+        assert!(may_begin(&fine, 25));
+        assert!(may_begin(&Standing { rate_limit_left: Some(0.25), ..fine }, 25));
+        for standing in [
+            Standing { rate_limit_left: Some(0.24), ..fine },
+            Standing { ephemeral: true, ..fine },
+            Standing { sub_agent: true, ..fine },
+            Standing { remote: true, ..fine },
+        ] {
+            assert!(!may_begin(&standing, 25), "{standing:?}");
+        }
+    }
+}
