@@ -4,7 +4,8 @@ use crate::assembly_world::{World, labels, project_texts, said};
 use jiff::civil::date;
 use throughline_agent::Tool;
 use throughline_agent::assembly::{
-    Assembled, Environment, GitState, PartKind, SessionKind, Sources, Told, base, mode_text, model_switch,
+    Assembled, Environment, GitState, PartKind, SessionKind, Sources, Told, base, handbook, mode_text,
+    model_switch,
 };
 use throughline_agent::permissions::Mode;
 use throughline_agent::tools::skill::SkillTool;
@@ -61,7 +62,8 @@ fn a1_every_part_is_recognised_and_no_message_is_a_persons_word() {
     let world = World::new();
     let assembled = Assembled::full(&rich(&world));
     let kinds: Vec<PartKind> = assembled.parts.iter().map(|part| part.kind).collect();
-    for kind in PartKind::ALL {
+    // What the handbook has depends on what is asked: it comes with the user's words.
+    for kind in PartKind::ALL.into_iter().filter(|kind| *kind != PartKind::Handbook) {
         assert!(kinds.contains(&kind), "{kind:?}");
     }
     assert!(kinds.is_sorted());
@@ -70,7 +72,8 @@ fn a1_every_part_is_recognised_and_no_message_is_a_persons_word() {
     }
     for wire in WIRES {
         let switch = model_switch("one", "two", wire);
-        for message in assembled.messages(wire).iter().chain([&switch]) {
+        let chosen = handbook("<handbook>\n- Ship with make.\n</handbook>", wire);
+        for message in assembled.messages(wire).iter().chain([&switch, &chosen]) {
             assert_is_scaffold(message);
         }
     }

@@ -91,7 +91,7 @@ pub(super) fn judge(text: &str, is_whole: bool) -> Verdict {
     let window = crate::text::head(text, MOST_BYTES);
     match parse(window, is_whole && window.len() == text.len()) {
         Verdict::Open if text.len() >= MOST_BYTES => Verdict::Mention,
-        verdict => verdict,
+        verdict @ (Verdict::Open | Verdict::Mention | Verdict::Block(..)) => verdict,
     }
 }
 

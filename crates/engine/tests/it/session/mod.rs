@@ -4,6 +4,7 @@ mod background;
 mod compaction;
 mod crash;
 mod faults;
+mod handbook;
 mod hooks;
 mod killed;
 mod life;
