@@ -153,7 +153,18 @@ fn shown(room: &Room) -> String {
             Event::Text { text } | Event::Answered { text, .. } => out.push_str(text),
             Event::ToolEnded { output, .. } => out.push_str(output),
             Event::Sub { event, .. } => of(event, out),
-            _ => {}
+            Event::Asking { .. }
+            | Event::Thinking { .. }
+            | Event::Spent(_)
+            | Event::ToolStarted { .. }
+            | Event::ToolProgress { .. }
+            | Event::Todos { .. }
+            | Event::Compacted { .. }
+            | Event::Notice { .. }
+            | Event::Warning { .. }
+            | Event::Memory { .. }
+            | Event::Steered { .. }
+            | Event::Interrupted => {}
         }
     }
     let mut out = String::new();
