@@ -51,6 +51,7 @@ fn h3_the_files_have_the_form_that_people_read() {
         book.to_markdown(),
         format!(
             "# Handbook: github.com/me/app\n\nscope: project:github.com/me/app\nupdated: 2024-10-04T00:00:00Z\n\n\
+             The keys at the end of a line stand for messages and notes that bear it out: see EVIDENCE.md.\n\n\
              ## User preferences\n\n\
              - Run the tests first. “run the tests first, always” (keywords: tests, cargo test) [{key}]\n"
         )
@@ -112,6 +113,26 @@ fn h3_what_is_not_in_order_is_told_with_its_line_and_kept() {
 }
 
 #[test]
+fn h3_quotes_and_brackets_of_a_statement_are_its_own() {
+    let key = small().entries()[0].evidence[0].clone();
+    for (section, line, text, quote) in [
+        ("Pitfalls", "Had to be pointed out: “lint fails” —", "Had to be pointed out: “lint fails”", None),
+        ("Pitfalls", "It fails “no such file” (keywords: x)", "It fails", Some("no such file")),
+        ("Pitfalls", "`a[0]` is (mostly) [unset]", "`a[0]` is (mostly) [unset]", None),
+        ("Pitfalls", "It said “a “nested” word”", "It said", Some("a “nested” word")),
+        ("Tasks", "[2024-10-04] [success] “add tests” — Changed `a`", "Changed `a`", Some("add tests")),
+        ("Tasks", "Changed `a` “add tests”", "Changed `a`", Some("add tests")),
+        ("Tasks", "Committed “fix: it” and pushed", "Committed “fix: it” and pushed", None),
+    ] {
+        let page = format!("## {section}\n\n- {line} [{key}]\n");
+        let (book, flaws) = Book::parse(&page, &small().evidence_markdown());
+        assert!(flaws.is_empty(), "{flaws:?}");
+        assert_eq!((book.entries()[0].text.as_str(), book.entries()[0].quote.as_deref()), (text, quote));
+        assert_eq!(parsed(&book).0, book);
+    }
+}
+
+#[test]
 fn h3_evidence_that_somebody_changed_is_none() {
     let book = small();
     let evidence = book.evidence_markdown().replace("message m1", "message m2");
@@ -132,6 +153,9 @@ fn texts() -> impl Strategy<Value = String> {
         Just(" (keywords: a, b)".to_owned()),
         Just(" (3 sessions)".to_owned()),
         Just(" “quoted”".to_owned()),
+        Just("“asked” — ".to_owned()),
+        Just(" —".to_owned()),
+        Just("[2026-03-01] ".to_owned()),
         Just("\\".to_owned()),
         Just("\n## Tasks\n- ".to_owned()),
         any::<String>(),

@@ -169,6 +169,43 @@ fn h3_what_a_person_took_out_does_not_come_back() {
 }
 
 #[test]
+fn h3_lines_that_differ_in_a_name_are_one_and_facts_that_say_less_are_told_by_those_that_say_more() {
+    let mut outputs = Vec::new();
+    for (at, rule) in ["errcheck", "unused", "errcheck"].into_iter().enumerate() {
+        let mut one = session(SHOP, &format!("f-{at}"), &format!("2026-03-0{}T09:00:00Z", at + 1), "x");
+        let text = format!("`make lint` rejects what breaks `{rule}`, e.g. “line {at} of `file{at}.go`”");
+        finding(&mut one, FindingKind::Pitfall, &text);
+        finding(&mut one, FindingKind::Procedure, &format!("In use here: `tool list {rule}`"));
+        let fact = [
+            "The project is shop; branches start from `main`",
+            "The project is shop",
+            "Branches start from `main`",
+        ][at];
+        finding(&mut one, FindingKind::Environment, fact);
+        // The same came of two things that were asked.
+        let task = finding(&mut one, FindingKind::Task, "Changed `cart.rs`; `make test` passed last");
+        task.quote =
+            Some(["why is the total wrong?", "round up instead", "why is the total wrong?"][at].to_owned());
+        outputs.push(one);
+    }
+    let made = book(&scope(SHOP), &outputs, &[], None);
+    assert_eq!(texts(&made, FindingKind::Pitfall), ["`make lint` rejects what breaks `errcheck`, `unused`"]);
+    assert_eq!(
+        texts(&made, FindingKind::Procedure),
+        ["In use here: `tool list errcheck`, `tool list unused`"]
+    );
+    assert_eq!(texts(&made, FindingKind::Environment), ["The project is shop; branches start from `main`"]);
+    assert!(made.of(FindingKind::Pitfall).all(|entry| entry.support == 3));
+    assert_eq!(made.of(FindingKind::Task).map(|entry| entry.support).collect::<Vec<_>>(), [2, 1]);
+    assert!(
+        made.to_markdown().contains("\n- [2026-03-03] “why is the total wrong?” — Changed `cart.rs`"),
+        "{}",
+        made.to_markdown()
+    );
+    assert_eq!(book(&scope(SHOP), &outputs, &[], Some(&read_back(&made))), made);
+}
+
+#[test]
 fn h6_a_note_by_hand_is_a_statement_with_its_file_as_evidence() {
     let shop = book(&scope(SHOP), &shop(), &notes(), None);
     let note = shop.of(FindingKind::Preference).find(|entry| entry.noted).unwrap();

@@ -4,7 +4,7 @@ use crate::handbook_book_corpus::{SHOP, SITE, book, finding, notes, scope, sessi
 use proptest::prelude::*;
 use throughline_core::tokens::Counter;
 use throughline_memory::handbook::book::{Book, is_summary};
-use throughline_memory::handbook::{FindingKind, Scope};
+use throughline_memory::handbook::{Evidence, FindingKind, Scope};
 use throughline_memory::skill::{Skill, SkillError, SkillLimits};
 use throughline_memory::store::Output;
 
@@ -82,6 +82,21 @@ fn h3_what_did_not_prove_itself_is_no_skill() {
     finding(&mut late, FindingKind::Pitfall, "`make fmt` fails: no such target.");
     failed.push(late);
     assert_eq!(skills(&failed), 0, "it failed since");
+    assert_eq!(skills(&runs("In use here: `make test`, `make build`", &days)), 0, "in use, in no order");
+    let mut checks = runs("Tests: `make test`", &days);
+    checks.extend(runs("Lint: `make lint`", &days).into_iter().map(|mut output| {
+        output.source.session = throughline_core::SessionId::new(format!("l-{}", output.source.session));
+        for found in &mut output.extraction.findings {
+            let Some(Evidence::Message { session, .. }) = found.evidence.first_mut() else {
+                panic!("a message")
+            };
+            *session = output.source.session.clone();
+        }
+        output
+    }));
+    let one = book(&scope(SHOP), &checks, &[], None).skills();
+    assert_eq!(one.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["check-changes"]);
+    assert!(one[0].body.contains("- Tests: `make test`. Seen") && one[0].body.contains("`make lint`. Seen"));
     assert!(book(&Scope::Global, &runs(text, &days), &[], None).skills().is_empty());
 }
 

@@ -1,15 +1,17 @@
-//! A statement as a line, and back: marks, the statement, a quote, keywords, how many sessions, keys.
+//! A statement as a line, and back: marks, the statement, a quote, keywords, how many sessions, keys. Of a task the quote comes first: it is
+//! what was asked.
 //!
 //! The parts behind the statement are read from the end, so that brackets, quotes and parentheses within it are nobody's business. A
-//! statement that ends, or begins, like such a part has a `\` put before its last, or first, character.
+//! statement that ends like such a part has a dash behind it; one that begins like one, a dash or a `\\` before it.
 
 use super::entry::{Entry, usual_basis};
 use crate::handbook::{Basis, EvidenceKey, FindingKind, TaskOutcome};
+use jiff::tz::TimeZone;
 
 const KEYWORDS: &str = "(keywords:";
 const NOTED: &str = "ad-hoc note";
-/// What may end a part behind the statement.
-const CLOSERS: [char; 3] = ['”', ')', ']'];
+/// What sets a statement off from a quote, or from what only looks like one.
+const DASH: char = '—';
 
 /// A bullet as it is read.
 #[derive(Debug, Default, PartialEq)]
@@ -30,6 +32,8 @@ pub(super) enum Mark {
     Noted,
     Basis(Basis),
     Outcome(TaskOutcome),
+    /// When it was last borne out: the evidence says so, too.
+    Day,
 }
 
 impl Mark {
@@ -54,22 +58,40 @@ impl Mark {
             Self::Outcome(TaskOutcome::Partial) => "partial",
             Self::Outcome(TaskOutcome::Failed) => "failed",
             Self::Outcome(TaskOutcome::Uncertain) => "uncertain",
+            Self::Day => "day",
         }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let is_day = || text.parse::<jiff::civil::Date>().is_ok();
+        Self::ALL.into_iter().find(|mark| mark.name() == text).or_else(|| is_day().then_some(Self::Day))
     }
 }
 
-/// The line of an entry, without the `- ` and without keys.
-pub(super) fn said(entry: &Entry) -> String {
+/// The line of an entry, without the `- `, keywords and keys.
+pub(super) fn told(entry: &Entry) -> String {
     let mut line = String::new();
+    let is_task = entry.kind == FindingKind::Task;
+    if let Some(last) = entry.last.filter(|_| is_task) {
+        line.push_str(&format!("[{}] ", last.to_zoned(TimeZone::UTC).date()));
+    }
     let basis = (entry.basis != usual_basis(entry.kind)).then_some(Mark::Basis(entry.basis));
     let marks = [entry.noted.then_some(Mark::Noted), basis, entry.outcome.map(Mark::Outcome)];
     for mark in marks.into_iter().flatten() {
         line.push_str(&format!("[{}] ", mark.name()));
     }
-    line.push_str(&escaped(&entry.text));
-    if let Some(quote) = &entry.quote {
-        line.push_str(&format!(" “{}”", escaped_quote(quote)));
+    let text = escaped(&entry.text, entry.kind);
+    match &entry.quote {
+        Some(quote) if is_task => line.push_str(&format!("“{}” {DASH} {text}", escaped_quote(quote))),
+        Some(quote) => line.push_str(&format!("{text} “{}”", escaped_quote(quote))),
+        None => line.push_str(&text),
     }
+    line
+}
+
+/// The same with keywords.
+pub(super) fn said(entry: &Entry) -> String {
+    let mut line = told(entry);
     if !entry.keywords.is_empty() {
         line.push_str(&format!(" {KEYWORDS} {})", entry.keywords.join(", ")));
     }
@@ -85,7 +107,7 @@ pub(super) fn render(entry: &Entry, named: usize) -> String {
 }
 
 /// Reads what stands behind `- `.
-pub(super) fn parse(line: &str) -> Bullet {
+pub(super) fn parse(line: &str, kind: FindingKind) -> Bullet {
     let mut bullet = Bullet::default();
     let mut rest = line.trim();
     // A full stop behind the keys is nobody's.
@@ -112,14 +134,16 @@ pub(super) fn parse(line: &str) -> Bullet {
             break;
         }
     }
-    if let Some((before, quote)) = quote_at_end(rest) {
-        (bullet.quote, rest) = (Some(quote), before);
-    }
     while let Some((mark, behind)) = mark_at_start(rest) {
         bullet.marks.push(mark);
         rest = behind;
     }
-    bullet.text = unescaped(rest);
+    if let Some((quote, behind)) = quote_at_start(rest).filter(|_| kind == FindingKind::Task) {
+        (bullet.quote, rest) = (Some(quote), behind);
+    } else if let Some((before, quote)) = quote_at_end(rest) {
+        (bullet.quote, rest) = (Some(quote), before);
+    }
+    bullet.text = unescaped(rest, kind);
     bullet
 }
 
@@ -135,6 +159,7 @@ pub(super) fn entry(bullet: Bullet, kind: FindingKind) -> Entry {
             Mark::Noted => entry.noted = true,
             Mark::Basis(basis) => entry.basis = basis,
             Mark::Outcome(outcome) => entry.outcome = Some(outcome),
+            Mark::Day => {}
         }
     }
     entry.tidied()
@@ -143,7 +168,7 @@ pub(super) fn entry(bullet: Bullet, kind: FindingKind) -> Entry {
 type Keys = (Vec<EvidenceKey>, Vec<String>);
 
 fn keys_at_end(text: &str) -> Option<(&str, Keys)> {
-    let inner = closed(text, ']')?;
+    let inner = text.strip_suffix(']')?;
     let (before, inside) = inner.rsplit_once('[')?;
     let words: Vec<&str> = inside.split([' ', ',', ';']).filter(|word| !word.is_empty()).collect();
     let good: Vec<EvidenceKey> = words.iter().filter_map(|word| EvidenceKey::parse(word)).collect();
@@ -157,21 +182,21 @@ fn keys_at_end(text: &str) -> Option<(&str, Keys)> {
 }
 
 fn sessions_at_end(text: &str) -> Option<(&str, usize)> {
-    let inner = closed(text, ')')?;
+    let inner = text.strip_suffix(')')?;
     let (before, inside) = inner.rsplit_once('(')?;
     let count = inside.strip_suffix(" sessions")?.parse().ok()?;
     Some((before.trim_end(), count))
 }
 
 fn keywords_at_end(text: &str) -> Option<(&str, Vec<String>)> {
-    let inner = closed(text, ')')?;
+    let inner = text.strip_suffix(')')?;
     let at = inner.rfind(KEYWORDS)?;
     let words = super::entry::tidy_keywords(&[&inner[at + KEYWORDS.len()..]]);
     (!words.is_empty()).then_some((inner[..at].trim_end(), words))
 }
 
 fn quote_at_end(text: &str) -> Option<(&str, String)> {
-    let inner = closed(text, '”')?;
+    let inner = text.strip_suffix('”').filter(|inner| !ends_escaped(inner))?;
     let mut depth = 1_usize;
     for (at, c) in inner.char_indices().rev() {
         let is_escaped = ends_escaped(&inner[..at]);
@@ -191,13 +216,27 @@ fn quote_at_end(text: &str) -> Option<(&str, String)> {
 
 fn mark_at_start(text: &str) -> Option<(Mark, &str)> {
     let (inside, behind) = text.strip_prefix('[')?.split_once(']')?;
-    let mark = Mark::ALL.into_iter().find(|mark| mark.name() == inside)?;
-    Some((mark, behind.trim_start()))
+    Some((Mark::parse(inside)?, behind.trim_start()))
 }
 
-/// A text without what closes it, unless that is escaped.
-fn closed(text: &str, closer: char) -> Option<&str> {
-    text.strip_suffix(closer).filter(|inner| !ends_escaped(inner))
+/// What was asked, set off by a dash from what came of it.
+fn quote_at_start(text: &str) -> Option<(String, &str)> {
+    let inner = text.strip_prefix('“')?;
+    let mut depth = 1_usize;
+    for (at, c) in inner.char_indices() {
+        let is_escaped = ends_escaped(&inner[..at]);
+        match c {
+            '“' if !is_escaped => depth += 1,
+            '”' if !is_escaped => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let behind = inner[at + c.len_utf8()..].trim_start().strip_prefix(DASH)?;
+            let quote = super::entry::one_line(&unescaped_quote(&inner[..at]));
+            return (!quote.is_empty()).then_some((quote, behind.trim_start()));
+        }
+    }
+    None
 }
 
 /// Whether what follows a text is escaped by it.
@@ -213,37 +252,31 @@ fn ends_like_a_part(text: &str) -> bool {
         || quote_at_end(text).is_some()
 }
 
-fn escaped(text: &str) -> String {
+fn escaped(text: &str, kind: FindingKind) -> String {
     let mut text = text.to_owned();
-    if let Some(closer) = text.chars().last().filter(|c| CLOSERS.contains(c)) {
-        let at = text.len() - closer.len_utf8();
-        if text[..at].ends_with('\\') || ends_like_a_part(&text) {
-            // With backslashes before it, one more must not make them pairs that escape nothing.
-            let backslashes = text[..at].bytes().rev().take_while(|b| *b == b'\\').count();
-            text.insert_str(at, &"\\".repeat(backslashes + 1));
-        }
+    if text.ends_with(DASH) || ends_like_a_part(&text) {
+        text.push_str(&format!(" {DASH}"));
     }
     let lead = text.bytes().take_while(|b| *b == b'\\').count();
     if text[lead..].starts_with('[') && (lead > 0 || mark_at_start(&text).is_some()) {
         text.insert(0, '\\');
     }
+    if kind == FindingKind::Task && (text.starts_with(DASH) || quote_at_start(&text).is_some()) {
+        text.insert_str(0, &format!("{DASH} "));
+    }
     text
 }
 
-fn unescaped(text: &str) -> String {
-    let mut text = text.to_owned();
+fn unescaped(text: &str, kind: FindingKind) -> String {
+    let mut text = text;
+    if let Some(behind) = text.strip_prefix(DASH).filter(|_| kind == FindingKind::Task) {
+        text = behind.trim_start();
+    }
     let lead = text.bytes().take_while(|b| *b == b'\\').count();
     if lead > 0 && text[lead..].starts_with('[') {
-        text.remove(0);
+        text = &text[1..];
     }
-    if let Some(closer) = text.chars().last().filter(|c| CLOSERS.contains(c)) {
-        let at = text.len() - closer.len_utf8();
-        let backslashes = text[..at].bytes().rev().take_while(|b| *b == b'\\').count();
-        if backslashes > 0 {
-            text.replace_range(at - backslashes.div_ceil(2)..at, "");
-        }
-    }
-    text
+    text.strip_suffix(DASH).map_or(text, str::trim_end).to_owned()
 }
 
 fn escaped_quote(quote: &str) -> String {

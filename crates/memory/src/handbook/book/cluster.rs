@@ -143,7 +143,7 @@ fn relation(older: &Item, newer: &Item) -> Relation {
         return Relation::Opposed;
     }
     let overlap = a.subject.jaccard(&b.subject);
-    let agrees = a.is_negated == b.is_negated && a.figures == b.figures && older.codes == newer.codes;
+    let agrees = a.is_negated == b.is_negated && has_same_names(older, newer);
     let is_long = a.subject.0.len() >= FEWEST && b.subject.0.len() >= FEWEST;
     let enough = if is_long { alike(older.kind) } else { 1.0 };
     if agrees && overlap >= enough {
@@ -153,6 +153,19 @@ fn relation(older: &Item, newer: &Item) -> Relation {
     } else {
         Relation::Other
     }
+}
+
+/// Whether two items name the same figures and code. What went wrong is the same with other counts and line numbers, whatever was
+/// changed to put it right.
+fn has_same_names(older: &Item, newer: &Item) -> bool {
+    if older.kind != FindingKind::Pitfall {
+        return older.statement.figures == newer.statement.figures && older.codes == newer.codes;
+    }
+    let named = |item: &Item| -> Vec<String> {
+        let figures = item.statement.figures.iter();
+        figures.filter(|figure| figure.contains(char::is_alphabetic)).cloned().collect()
+    };
+    named(older) == named(newer) && older.codes.first() == newer.codes.first()
 }
 
 /// Whether a clause of what is newer denies what is older. Of an older one with several clauses not all would be denied, so it stays.

@@ -2,12 +2,14 @@
 
 use super::cluster::{Cluster, Effort, clusters};
 use super::entry::{Entry, MOST_EVIDENCE, MOST_KEYWORDS, MOST_TEXT, Wording, cut};
+use super::fold::folded;
 use super::grounds::Grounds;
 use super::item::{Item, gather};
 use super::keep::Kept;
 use super::rank::{Worth, fitted};
 use super::{Book, Material, global};
 use crate::handbook::{Basis, EvidenceKey, FindingKind, Scope};
+use crate::recall::terms;
 use crate::topics::sentences::key;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -23,6 +25,8 @@ pub(super) struct Draft {
     pub(super) worth: Worth,
     /// Every wording that was at hand.
     pub(super) wordings: Vec<String>,
+    /// Whether it tells what held before, too.
+    pub(super) is_amended: bool,
 }
 
 /// Makes a book of what sessions taught and people noted. The same material gives the same book, in whatever order it is given;
@@ -99,7 +103,7 @@ fn drafts(clusters: Vec<Cluster>, scope: &Scope) -> Vec<Draft> {
         former.entry(stands[at]).or_insert(cluster);
     }
     let standing = clusters.iter().enumerate().filter(|(at, cluster)| stands[*at] == *at && is_told(cluster));
-    standing.filter_map(|(at, cluster)| draft(cluster, former.get(&at).copied(), scope)).collect()
+    folded(standing.filter_map(|(at, cluster)| draft(cluster, former.get(&at).copied(), scope)).collect())
 }
 
 fn draft(cluster: &Cluster, former: Option<&Cluster>, scope: &Scope) -> Option<Draft> {
@@ -135,7 +139,7 @@ fn draft(cluster: &Cluster, former: Option<&Cluster>, scope: &Scope) -> Option<D
     let last = cluster.items.iter().map(|item| item.at).max()?;
     let worth = Worth { support: sessions.len(), used: sessions.values().sum(), last };
     let wordings = items().map(|item| item.text.clone()).collect();
-    Some(Draft { entry, keys, worth, wordings })
+    Some(Draft { entry, keys, worth, wordings, is_amended: said_of.is_some() })
 }
 
 /// The item whose words are told: a note's; the newest of a preference or a task; else the one that says most.
@@ -173,6 +177,8 @@ fn keywords(items: &[Item], entry: &Entry, scope: &Scope) -> Vec<String> {
     let mut words: Vec<_> = counts.into_iter().filter(|(lower, _)| !said.contains(lower.as_str())).collect();
     words.sort_by_key(|(_, (count, first, _))| (Reverse(*count), *first));
     let words = words.into_iter().map(|(_, (_, _, word))| word.to_owned());
+    // Words that every text has lead nowhere.
+    let words = words.filter(|word| !terms(word).is_empty());
     words.filter(|word| *scope != Scope::Global || global::is_keyword(word)).take(MOST_KEYWORDS).collect()
 }
 

@@ -10,7 +10,7 @@ pub const MOST_TEXT: usize = 600;
 /// Characters of a quote.
 pub const MOST_QUOTE: usize = 300;
 /// Keywords of a statement.
-pub const MOST_KEYWORDS: usize = 10;
+pub const MOST_KEYWORDS: usize = 6;
 /// Characters of a keyword.
 pub const MOST_KEYWORD: usize = 60;
 /// Places that a statement names; the newest of each session, and the oldest.
@@ -73,9 +73,12 @@ impl Entry {
         }
     }
 
-    /// What tells it from other statements.
+    /// What tells it from other statements: what it says, and of a task also what was asked.
     pub(super) fn print(&self) -> Print {
-        Print::of(self.kind, &self.text)
+        match (self.kind, &self.quote) {
+            (FindingKind::Task, Some(asked)) => Print::of(self.kind, &format!("{asked}\n{}", self.text)),
+            (_, _) => Print::of(self.kind, &self.text),
+        }
     }
 
     /// In the form that reads back: one line, keywords without what sets them apart, nothing twice.

@@ -121,14 +121,18 @@ fn of_finding(finding: &Finding, output: &Output, updated: Timestamp, grounds: &
         let ground = Ground { evidence: dated(evidence, at), at: None, kinds: [finding.kind].into(), quote };
         keys.push(grounds.add(ground));
     }
-    let statement = Statement::of(&text);
+    // What was asked tells two tasks apart that came to the same.
+    let compared = match (finding.kind, &finding.quote) {
+        (FindingKind::Task, Some(asked)) => format!("{} {text}", one_line(asked)),
+        (_, _) => text.clone(),
+    };
     (!text.is_empty() && !keys.is_empty()).then(|| Item {
         kind: finding.kind,
         basis: finding.basis,
         codes: codes(&text),
         clauses: clauses(finding.kind, &text),
-        plain: key(&text),
-        statement,
+        plain: key(&compared),
+        statement: Statement::of(&compared),
         text,
         quote,
         keywords: keywords(&finding.keywords),

@@ -13,6 +13,7 @@ mod cluster;
 mod consolidate;
 mod entry;
 mod flaw;
+mod fold;
 mod global;
 mod grounds;
 mod item;
@@ -36,6 +37,7 @@ pub use summary::{SUMMARY_VERSION, is_summary};
 
 use super::{EvidenceKey, FindingKind, HandNote, HandbookLimits, Scope};
 use crate::store::Output;
+use entry::Print;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use throughline_core::SessionId;
@@ -171,10 +173,10 @@ impl Book {
 
     /// Brings a book into the form that reads back.
     fn assemble(mut book: Self) -> Self {
-        let mut at: BTreeMap<(FindingKind, String), usize> = BTreeMap::new();
+        let mut at: BTreeMap<Print, usize> = BTreeMap::new();
         let mut entries: Vec<Entry> = Vec::new();
         for entry in book.entries.into_iter().map(Entry::tidied) {
-            match at.get(&(entry.kind, entry.text.clone())) {
+            match at.get(&entry.print()) {
                 Some(known) => {
                     let known = &mut entries[*known];
                     known.support = known.support.max(entry.support);
@@ -182,7 +184,7 @@ impl Book {
                     known.evidence.extend(entry.evidence);
                 }
                 None => {
-                    at.insert((entry.kind, entry.text.clone()), entries.len());
+                    at.insert(entry.print(), entries.len());
                     entries.push(entry);
                 }
             }

@@ -11,6 +11,8 @@ use jiff::Timestamp;
 const TITLE: &str = "# Handbook:";
 const SCOPE: &str = "scope:";
 const UPDATED: &str = "updated:";
+const LEAD: &str =
+    "The keys at the end of a line stand for messages and notes that bear it out: see EVIDENCE.md.";
 
 /// The heading of a section.
 pub(super) fn heading(kind: FindingKind) -> &'static str {
@@ -32,6 +34,7 @@ pub(super) fn render(book: &Book) -> String {
     if let Some(updated) = book.updated {
         out.push_str(&format!("{UPDATED} {updated}\n"));
     }
+    out.push_str(&format!("\n{LEAD}\n"));
     let loose = |place: Place| book.loose.iter().filter(move |loose| loose.place == place);
     for text in loose(Place::Top) {
         out.push_str(&format!("\n{}\n", text.text));
@@ -70,6 +73,7 @@ struct Reader {
     scope: Option<Scope>,
     updated: Option<Timestamp>,
     has_title: bool,
+    has_lead: bool,
     entries: Vec<Entry>,
     loose: Vec<(Place, Vec<String>)>,
     /// Whether the next text of this place begins a block of its own.
@@ -123,6 +127,8 @@ impl Reader {
         }
         if line.starts_with(TITLE) && !self.has_title {
             self.has_title = true;
+        } else if line == LEAD && !self.has_lead {
+            self.has_lead = true;
         } else if let Some(scope) = line.strip_prefix(SCOPE).filter(|_| self.scope.is_none()) {
             self.scope = Scope::parse(scope.trim());
             if self.scope.is_none() {
@@ -148,7 +154,7 @@ impl Reader {
             return self.keep(lines);
         };
         let joined = one_line(&lines.join(" "));
-        let bullet = bullet::parse(joined.get(1..).unwrap_or_default());
+        let bullet = bullet::parse(joined.get(1..).unwrap_or_default(), kind);
         let whats: Vec<FlawKind> =
             bullet.odd_keys.iter().map(|key| FlawKind::UnknownKey(key.clone())).collect();
         for what in whats {

@@ -9,8 +9,6 @@ use throughline_core::tokens::Tokenizer;
 
 /// Tokens of all statements of `MEMORY.md`, by OpenAI's newer table.
 pub const MEMORY_TOKENS: u64 = 12_000;
-/// Days in which what is not repeated comes to be worth half.
-const HALF_LIFE: f64 = 45.0;
 /// Statements that are passed over because they are too long for what is left.
 const TRIES: usize = 20;
 const DAY: f64 = 86_400.0;
@@ -21,7 +19,19 @@ pub fn most_entries(kind: FindingKind) -> usize {
         FindingKind::Preference => 60,
         FindingKind::Procedure | FindingKind::Pitfall => 40,
         FindingKind::Environment => 30,
-        FindingKind::Task => 60,
+        FindingKind::Task => 40,
+    }
+}
+
+/// Days in which what is not repeated comes to be worth half.
+fn half_life(kind: FindingKind) -> f64 {
+    match kind {
+        FindingKind::Preference
+        | FindingKind::Procedure
+        | FindingKind::Pitfall
+        | FindingKind::Environment => 45.0,
+        // What was done last is what is gone on with.
+        FindingKind::Task => 10.0,
     }
 }
 
@@ -69,7 +79,7 @@ impl Ranked {
         let noted = if entry.noted { 2.0 } else { 0.0 };
         let score = doublings(worth.support as f64)
             + doublings(worth.used as f64)
-            + days / HALF_LIFE
+            + days / half_life(entry.kind)
             + known
             + outcome
             + noted;

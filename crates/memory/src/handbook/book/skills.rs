@@ -2,9 +2,11 @@
 
 use super::Book;
 use super::entry::Entry;
+use super::fold::IN_USE;
 use super::item::codes;
 use crate::handbook::{Basis, Evidence, FindingKind};
 use crate::skill::{Skill, SkillLimits, one_line, slug};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::collections::BTreeSet;
 
@@ -14,6 +16,8 @@ pub const SKILL_SESSIONS: usize = 3;
 pub const SKILL_DAYS: usize = 2;
 /// Skills of one handbook.
 pub const MOST_SKILLS: usize = 12;
+/// The skill that tells how work is checked.
+const CHECKING: &str = "check-changes";
 /// Problems that a skill tells.
 const MOST_PROBLEMS: usize = 5;
 /// Words of a command that show whether things are as they should be.
@@ -33,26 +37,31 @@ const CHECKS: [&str; 12] = [
 ];
 
 impl Book {
-    /// Skills made of procedures that were seen to work in [`SKILL_SESSIONS`] sessions on [`SKILL_DAYS`] days, and have not failed since; with two
-    /// steps at least, or one that tells whether all is well. They hold what was done, and nothing else.
+    /// Skills made of procedures that were seen to work in [`SKILL_SESSIONS`] sessions on [`SKILL_DAYS`] days, and have not failed since: one for
+    /// each that has several steps, and one for all single commands that check the work. They hold what was done, and nothing else.
     pub fn skills(&self) -> Vec<Skill> {
         let limits = SkillLimits::default();
-        let mut names = BTreeSet::new();
+        let (many, single): (Vec<&Entry>, Vec<&Entry>) = self
+            .of(FindingKind::Procedure)
+            .filter(|entry| self.is_stable(entry))
+            .partition(|entry| steps(entry).len() > 1);
+        let mut names: BTreeSet<String> = [CHECKING.to_owned()].into();
         let mut skills = Vec::new();
-        for entry in self.of(FindingKind::Procedure).filter(|entry| self.is_stable(entry)) {
+        skills.extend(
+            self.checking(&single, &limits).into_iter().filter(|skill| skill.validate(&limits).is_ok()),
+        );
+        for entry in many {
+            if skills.len() == MOST_SKILLS {
+                break;
+            }
             let base = name_of(entry, &limits);
             let numbered = (2..).map(|n| format!("{}-{n}", slug(&base, limits.name_chars - 4)));
-            let name = std::iter::once(base.clone())
-                .chain(numbered.take(MOST_SKILLS))
-                .find(|name| !names.contains(name));
-            let Some(name) = name else { continue };
+            let mut all = std::iter::once(base.clone()).chain(numbered.take(MOST_SKILLS));
+            let Some(name) = all.find(|name| !names.contains(name)) else { continue };
             let skill = self.skill(entry, name, &limits);
             if skill.validate(&limits).is_ok() {
                 names.insert(skill.name.clone());
                 skills.push(skill);
-            }
-            if skills.len() == MOST_SKILLS {
-                break;
             }
         }
         skills
@@ -65,7 +74,7 @@ impl Book {
             .iter()
             .filter_map(|key| Some(self.grounds.get(key)?.at?.to_zoned(TimeZone::UTC).date()))
             .collect();
-        let failed_since = self.problems(entry).any(|problem| problem.last > entry.last);
+        let failed_since = self.problems(&[entry]).iter().any(|problem| problem.last > entry.last);
         entry.basis == Basis::Observed
             && entry.support >= SKILL_SESSIONS
             && days.len() >= SKILL_DAYS
@@ -73,67 +82,105 @@ impl Book {
             && !failed_since
     }
 
-    /// Pitfalls of one of the procedure's commands.
-    fn problems(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
-        let commands: BTreeSet<String> = codes(&entry.text).into_iter().collect();
-        self.of(FindingKind::Pitfall)
-            .filter(move |problem| codes(&problem.text).iter().any(|code| commands.contains(code)))
+    /// Pitfalls of the procedures' commands.
+    fn problems(&self, entries: &[&Entry]) -> Vec<&Entry> {
+        let commands: BTreeSet<String> = entries.iter().flat_map(|entry| codes(&entry.text)).collect();
+        // The first command of a pitfall is the one that failed.
+        let failed =
+            |problem: &&Entry| codes(&problem.text).first().is_some_and(|code| commands.contains(code));
+        self.of(FindingKind::Pitfall).filter(failed).collect()
+    }
+
+    fn place(&self) -> String {
+        self.scope.as_ref().map_or(String::new(), |scope| format!(" in {scope}"))
     }
 
     fn skill(&self, entry: &Entry, name: String, limits: &SkillLimits) -> Skill {
-        let place = self.scope.as_ref().map_or(String::new(), |scope| format!(" in {scope}"));
-        let day = |at: Option<jiff::Timestamp>| {
-            at.map_or(String::new(), |at| at.to_zoned(TimeZone::UTC).date().to_string())
-        };
-        let seen = format!(
-            "Seen to work in {} sessions, {} to {}.",
-            entry.support,
-            day(entry.first),
-            day(entry.last)
-        );
-        let description = one_line(
-            &format!("{} Use when this is to be done{place}. {seen}", ended(&entry.text)),
-            limits.description_chars,
-        );
-        let mut body = format!("# {}\n\n{}\n\n## Steps\n\n", title(&name), ended(&entry.text));
+        let text = ended(&entry.text);
+        let about = format!("{text} Use when this is to be done{}. {}", self.place(), seen(entry));
+        let mut body = format!("# {}\n\n{text}\n\n## Steps\n\n", title(&name));
         for (at, step) in steps(entry).iter().enumerate() {
             body.push_str(&format!("{}. Run `{step}`.\n", at + 1));
         }
-        let problems: Vec<&Entry> = self.problems(entry).take(MOST_PROBLEMS).collect();
-        if !problems.is_empty() {
-            body.push_str("\n## Known problems\n\n");
-            for problem in problems {
-                body.push_str(&format!("- {}{}\n", super::bullet::said(problem), keys(problem)));
-            }
+        body.push_str(&self.known_problems(&[entry]));
+        body.push_str(&format!("\n## Evidence\n\n{}\n\n{}", seen(entry), self.evidence_of(entry)));
+        Skill {
+            name,
+            description: one_line(&about, limits.description_chars),
+            body: body.trim_end().to_owned(),
         }
-        body.push_str(&format!("\n## Evidence\n\n{seen}\n\n"));
+    }
+
+    /// How work is checked here: each command by itself, in no order that nobody kept.
+    fn checking(&self, entries: &[&Entry], limits: &SkillLimits) -> Option<Skill> {
+        let commands: Vec<String> =
+            entries.iter().filter_map(|entry| Some(format!("`{}`", steps(entry).first()?))).collect();
+        if commands.is_empty() {
+            return None;
+        }
+        let about = format!(
+            "How work is checked{}: {}. Each was seen to work in {SKILL_SESSIONS} sessions or more. Use when a change is to be checked.",
+            self.place(),
+            commands.join(", ")
+        );
+        let mut body = format!("# {}\n\n## Commands\n\n", title(CHECKING));
+        for entry in entries {
+            body.push_str(&format!("- {} {}\n", ended(&entry.text), seen(entry)));
+        }
+        body.push_str(&self.known_problems(entries));
+        body.push_str("\n## Evidence\n\n");
+        for entry in entries {
+            body.push_str(&self.evidence_of(entry));
+        }
+        let description = one_line(&about, limits.description_chars);
+        Some(Skill { name: CHECKING.to_owned(), description, body: body.trim_end().to_owned() })
+    }
+
+    fn known_problems(&self, entries: &[&Entry]) -> String {
+        let problems = self.problems(entries);
+        let lines = problems.into_iter().take(MOST_PROBLEMS).map(|problem| {
+            let keys: Vec<&str> = problem.evidence.iter().map(|key| key.as_str()).collect();
+            format!("- {} [{}]\n", super::bullet::told(problem), keys.join(" "))
+        });
+        let lines: String = lines.collect();
+        if lines.is_empty() { lines } else { format!("\n## Known problems\n\n{lines}") }
+    }
+
+    fn evidence_of(&self, entry: &Entry) -> String {
+        let mut lines = String::new();
         for key in &entry.evidence {
             if let Some(ground) = self.grounds.get(key)
                 && let Evidence::Message { session, message, .. } = &ground.evidence
             {
-                body.push_str(&format!(
+                lines.push_str(&format!(
                     "- {key}: {}, session {session}, message {message}\n",
                     day(ground.at)
                 ));
             }
         }
-        Skill { name, description, body: body.trim_end().to_owned() }
+        lines
     }
 }
 
-/// The commands of a procedure as they stand in it.
+fn day(at: Option<Timestamp>) -> String {
+    at.map_or("unknown".to_owned(), |at| at.to_zoned(TimeZone::UTC).date().to_string())
+}
+
+fn seen(entry: &Entry) -> String {
+    format!("Seen to work in {} sessions, {} to {}.", entry.support, day(entry.first), day(entry.last))
+}
+
+/// The commands of a procedure as they stand in it, in order. Programs that are merely in use are no steps.
 fn steps(entry: &Entry) -> Vec<&str> {
+    if entry.text.starts_with(IN_USE) {
+        return Vec::new();
+    }
     entry.text.split('`').skip(1).step_by(2).map(str::trim).filter(|step| !step.is_empty()).collect()
 }
 
 fn is_check(step: &str) -> bool {
     step.split(|c: char| !c.is_alphanumeric())
         .any(|word| CHECKS.contains(&word.to_ascii_lowercase().as_str()))
-}
-
-fn keys(entry: &Entry) -> String {
-    let keys: Vec<&str> = entry.evidence.iter().map(|key| key.as_str()).collect();
-    format!(" [{}]", keys.join(" "))
 }
 
 fn ended(text: &str) -> String {

@@ -2,6 +2,7 @@
 
 use super::Book;
 use super::entry::{Entry, cut};
+use super::item::codes;
 use crate::handbook::FindingKind;
 use crate::topics::sentences::key;
 use jiff::Timestamp;
@@ -21,6 +22,8 @@ const SHARES: [u64; 4] = [5, 45, 30, 20];
 const MOST_LINE: usize = 300;
 /// Words that lead to what is not told.
 const MOST_WORDS: usize = 40;
+/// Characters of each.
+const MOST_WORD: usize = 40;
 
 /// A line of the summary, and the statement that it tells.
 struct Line<'a> {
@@ -113,29 +116,37 @@ impl Book {
         let untold =
             self.entries.iter().filter(|entry| !told.iter().any(|known| std::ptr::eq(*known, *entry)));
         let mut seen = BTreeSet::new();
-        let words = untold.flat_map(|entry| {
-            entry.keywords.iter().take(3).chain(entry.keywords.is_empty().then_some(&entry.text))
+        // Of what names nothing else, the files and commands in it.
+        let words = untold.flat_map(|entry| match entry.keywords.as_slice() {
+            [] => codes(&entry.text).into_iter().take(2).map(|code| last_part(&code).to_owned()).collect(),
+            words => words.iter().take(3).cloned().collect::<Vec<_>>(),
         });
-        let words = words.map(|word| cut(word, 40)).filter(|word| seen.insert(key(word)));
+        let words = words.map(|word| cut(&word, MOST_WORD)).filter(|word| seen.insert(key(word)));
         words.take(MOST_WORDS).collect()
     }
+}
+
+/// A file's name; of anything else, all of it.
+fn last_part(code: &str) -> &str {
+    let is_path = !code.contains(' ');
+    code.rsplit('/').next().filter(|name| is_path && !name.is_empty()).unwrap_or(code)
 }
 
 fn day(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).date().to_string()
 }
 
-/// A statement as a line: when, how it went, what, and the newest key.
+/// A statement as a line: what, and the newest key. Of a task the words by which more of it is found.
 fn line<'a>(entry: &'a Entry, pointer: &str) -> Line<'a> {
-    let when = match entry.kind {
-        FindingKind::Task => entry.last.map_or(String::new(), |last| format!("{} ", day(last))),
+    let said = match entry.kind {
+        FindingKind::Task => super::bullet::said(entry),
         FindingKind::Preference
         | FindingKind::Procedure
         | FindingKind::Pitfall
-        | FindingKind::Environment => String::new(),
+        | FindingKind::Environment => super::bullet::told(entry),
     };
     let key = entry.evidence.first().map_or(String::new(), |key| format!(" [{key}]"));
-    let text = format!("- {when}{}{pointer}{key}", cut(&super::bullet::said(entry), MOST_LINE));
+    let text = format!("- {}{pointer}{key}", cut(&said, MOST_LINE));
     Line { text, tells: Some(entry) }
 }
 
