@@ -15,11 +15,12 @@ pub struct Cluster {
     programs: PathBuf,
     folder: PathBuf,
     port: u16,
+    options: String,
     user: Option<User>,
     watch: Child,
 }
 
-/// A database of a [`Cluster`].
+/// A database of a [`Cluster`]; dropped with this.
 pub struct Database<'c> {
     cluster: &'c Cluster,
     /// Its name.
@@ -81,7 +82,7 @@ impl Cluster {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir("/");
         let watch = run_as(&mut command, user).spawn();
         let watch = watch.unwrap_or_else(|error| panic_with(&format!("sh: {error}")));
-        let mut cluster = Self { programs: programs.to_owned(), folder, port, user, watch };
+        let mut cluster = Self { programs: programs.to_owned(), folder, port, options, user, watch };
         let mut said = BufReader::new(cluster.watch.stdout.take()?);
         let mut line = String::new();
         said.read_line(&mut line).ok()?;
@@ -102,6 +103,25 @@ impl Cluster {
     /// Where its files are, and the server may read.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Stops the server; its files stay.
+    pub fn halt(&self) {
+        self.pg_ctl(&["-m", "immediate", "stop"]);
+    }
+
+    /// Starts it again.
+    pub fn resume(&self) {
+        let log = self.folder.join("log").display().to_string();
+        self.pg_ctl(&["-w", "-t", "120", "-l", &log, "-o", &self.options, "start"]);
+    }
+
+    fn pg_ctl(&self, arguments: &[&str]) {
+        let mut command = Command::new(self.programs.join("pg_ctl"));
+        command.arg("-D").arg(self.folder.join("data")).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
+        let done = run_as(&mut command, self.user).status();
+        assert!(done.is_ok_and(|status| status.success()), "pg_ctl {arguments:?}");
     }
 
     /// A fresh database.
@@ -133,6 +153,13 @@ impl Drop for Cluster {
         // Closes the pipe, which ends it.
         drop(self.watch.stdin.take());
         let _ = self.watch.wait();
+    }
+}
+
+impl Drop for Database<'_> {
+    fn drop(&mut self) {
+        // Each takes megabytes. A server that is halted can't, and is gone soon.
+        let _ = self.cluster.psql("postgres", &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
     }
 }
 

@@ -79,7 +79,7 @@ pub trait Store: Send + Sync {
         most: usize,
     ) -> Answer<'a, Vec<Output>>;
 
-    /// One session's output.
+    /// One session's output, whatever the session's mode.
     fn output<'a>(&'a self, session: &'a SessionId) -> Answer<'a, Option<Output>>;
 
     /// An answer made use of sessions' memories. It counts once for each session, however often it is told.
@@ -95,7 +95,8 @@ pub trait Store: Send + Sync {
     /// not extracted again unless they change.
     fn prune<'a>(&'a self, cutoff: Timestamp, most: usize) -> Answer<'a, Pruned>;
 
-    /// Takes out everything of one scope, or everything.
+    /// Takes out everything of one scope, or everything; handbooks of other scopes that rest on it become due. Sessions' modes stay: what
+    /// nobody may remember stays so.
     fn reset<'a>(&'a self, scope: Option<&'a Scope>) -> Answer<'a, ()>;
 
     /// The newest edition of a handbook.
@@ -104,13 +105,13 @@ pub trait Store: Send + Sync {
     /// Puts an edition in place of the newest, if that is still the one with number `after` (0: none). `None` if it is not.
     fn publish<'a>(&'a self, edition: &'a Edition, after: u64) -> Answer<'a, Option<u64>>;
 
-    /// Jobs, for people: those of a kind, the newest first.
+    /// Jobs, for people: those of a kind, the newest first; handbooks before sessions.
     fn jobs<'a>(&'a self, kind: Option<JobKind>, most: usize) -> Answer<'a, Vec<Job>>;
 
     /// What was done and what it cost, the newest first.
     fn runs<'a>(&'a self, since: Option<Timestamp>, most: usize) -> Answer<'a, Vec<Run>>;
 
-    /// All scopes with outputs.
+    /// All scopes with outputs: the global one, if there are any, then projects.
     fn scopes<'a>(&'a self) -> Answer<'a, Vec<Scope>>;
 
     /// Whether other machines see the same.

@@ -51,9 +51,17 @@ mod redaction;
 mod redaction_corpus;
 mod redaction_stream;
 mod skills;
+mod store_files;
 mod store_jobs;
 mod store_kit;
+mod store_model;
 mod store_outputs;
+mod store_processes;
+mod store_random;
+#[cfg(feature = "postgres")]
+mod store_server;
+#[cfg(feature = "postgres")]
+mod store_tls;
 mod templates;
 mod topics;
 mod topics_crash;

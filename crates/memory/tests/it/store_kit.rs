@@ -1,6 +1,7 @@
 //! What tests of the store share: a world with one store, on either backend, whose clock they move by hand.
 
 use jiff::{SignedDuration, Timestamp};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tempfile::TempDir;
@@ -12,7 +13,7 @@ use throughline_memory::handbook::{
 use throughline_memory::notes::Author;
 use throughline_memory::store::{
     Claim, Consolidated, Cost, Edition, Extracted, Held, Job, JobKey, JobKind, Lease, SessionPlace, Source,
-    SqliteStore, Store, StoreClock, StoreError, Tries, Wanted, Watermark, WorkerId,
+    Store, StoreClock, Tries, Wanted, Watermark, WorkerId, open,
 };
 
 /// A clock that stands still.
@@ -38,49 +39,67 @@ impl Hands {
     }
 }
 
-/// Where a world's store is.
-enum Place {
+/// Where a store is, or will be.
+pub(crate) enum Place {
     File(TempDir),
     /// One that stays.
-    Lasting(std::path::PathBuf),
+    Lasting(PathBuf),
     #[cfg(feature = "postgres")]
     Database(throughline_testkit::postgres::Database<'static>),
+}
+
+impl Place {
+    pub(crate) fn file() -> Self {
+        Self::File(tempfile::tempdir().unwrap())
+    }
+
+    /// A database of its own; none where there is no PostgreSQL, which is said.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn database() -> Option<Self> {
+        let made = tokio::task::spawn_blocking(|| Some(throughline_testkit::postgres::cluster()?.database()));
+        Some(Self::Database(made.await.unwrap()?))
+    }
+
+    pub(crate) fn address(&self) -> String {
+        match self {
+            Self::File(dir) => file_in(dir.path()),
+            Self::Lasting(folder) => file_in(folder),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => database.address(),
+        }
+    }
+}
+
+fn file_in(folder: &Path) -> String {
+    folder.join("store.db").to_str().unwrap().to_owned()
 }
 
 /// One store.
 pub(crate) struct World {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) hands: Hands,
-    place: Place,
+    pub(crate) place: Place,
 }
 
 impl World {
+    pub(crate) async fn at(place: Place) -> Self {
+        let hands = Hands::new();
+        let store = open(&place.address(), hands.clock()).await.unwrap();
+        Self { store, hands, place }
+    }
+
     pub(crate) async fn sqlite() -> Option<Self> {
-        let place = Place::File(tempfile::tempdir().unwrap());
-        Some(Self::at(place).await)
+        Some(Self::at(Place::file()).await)
     }
 
     /// In a folder that other processes know.
-    pub(crate) async fn in_folder(folder: &std::path::Path) -> Self {
+    pub(crate) async fn in_folder(folder: &Path) -> Self {
         Self::at(Place::Lasting(folder.to_owned())).await
-    }
-
-    /// A database of its own; none where there is no PostgreSQL, which is said.
-    #[cfg(feature = "postgres")]
-    pub(crate) async fn postgres() -> Option<Self> {
-        let made = tokio::task::spawn_blocking(|| Some(throughline_testkit::postgres::cluster()?.database()));
-        Some(Self::at(Place::Database(made.await.unwrap()?)).await)
-    }
-
-    async fn at(place: Place) -> Self {
-        let hands = Hands::new();
-        let store = open(&place, hands.clock()).await.unwrap();
-        Self { store, hands, place }
     }
 
     /// The same store, by connections of its own.
     pub(crate) async fn another(&self) -> Arc<dyn Store> {
-        open(&self.place, self.hands.clock()).await.unwrap()
+        open(&self.place.address(), self.hands.clock()).await.unwrap()
     }
 
     pub(crate) async fn claim(&self, claim: Claim) -> Vec<Lease> {
@@ -146,24 +165,6 @@ impl World {
     pub(crate) async fn sessions(&self, scope: &Scope, cutoff: Option<Timestamp>) -> Vec<String> {
         let outputs = self.store.outputs(scope, cutoff, 100).await.unwrap();
         outputs.into_iter().map(|output| output.source.session.to_string()).collect()
-    }
-}
-
-async fn open(place: &Place, clock: StoreClock) -> Result<Arc<dyn Store>, StoreError> {
-    match place {
-        Place::File(_) | Place::Lasting(_) => {
-            let folder = match place {
-                Place::File(dir) => dir.path(),
-                Place::Lasting(folder) => folder,
-                #[cfg(feature = "postgres")]
-                Place::Database(_) => unreachable!("it is no file"),
-            };
-            let path = folder.join("store.db");
-            let opened = tokio::task::spawn_blocking(move || SqliteStore::open(&path, clock));
-            Ok(Arc::new(opened.await.unwrap()?))
-        }
-        #[cfg(feature = "postgres")]
-        Place::Database(database) => throughline_memory::store::open(&database.address(), clock).await,
     }
 }
 
@@ -281,19 +282,21 @@ pub(crate) fn session(id: &str) -> SessionId {
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         mod sqlite {
+            use crate::store_kit::{Place, World};
+
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                if let Some(world) = crate::store_kit::World::sqlite().await {
-                    super::$name(world).await;
-                }
+                super::$name(World::at(Place::file()).await).await;
             })+
         }
         #[cfg(feature = "postgres")]
         mod postgres {
+            use crate::store_kit::{Place, World};
+
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                if let Some(world) = crate::store_kit::World::postgres().await {
-                    super::$name(world).await;
+                if let Some(place) = Place::database().await {
+                    super::$name(World::at(place).await).await;
                 }
             })+
         }

@@ -16,7 +16,7 @@ on_both!(
     h5_use_counts_survive_a_new_extraction,
     h5_an_answer_counts_once_however_often_it_is_told,
     h3_outputs_come_by_use_then_recency_then_session,
-    h3_the_cutoff_is_by_use_or_else_by_update,
+    h3_the_cutoff_is_by_use_update_or_making,
     h7_pollution_hides_outputs_and_makes_handbooks_due,
     h7_pollution_during_a_consolidation_makes_it_due_again,
     what_changed_since_is_not_marked_as_selected,
@@ -144,14 +144,20 @@ async fn h3_outputs_come_by_use_then_recency_then_session(world: World) {
     assert_eq!(world.store.scopes().await.unwrap(), [Scope::Global, app(), scope("lib")]);
 }
 
-async fn h3_the_cutoff_is_by_use_or_else_by_update(world: World) {
-    for (id, updated) in [("old", 100), ("new", 500), ("old-used-late", 100), ("new-used-early", 500)] {
-        world.extract(id, "app", updated).await;
-    }
-    world.store.cite(&cited("m1", &["old-used-late"], 600)).await.unwrap();
-    world.store.cite(&cited("m2", &["new-used-early"], 50)).await.unwrap();
-    assert_eq!(world.sessions(&app(), Some(millis(500))).await, ["old-used-late", "new"]);
-    assert_eq!(world.sessions(&app(), Some(millis(601))).await, [""; 0]);
+async fn h3_the_cutoff_is_by_use_update_or_making(world: World) {
+    let later = world.hands.now() + SignedDuration::from_secs(500);
+    world.extract("early", "app", 100).await;
+    world.extract("used late", "app", 100).await;
+    world.extract("updated late", "app", later.as_millisecond()).await;
+    world.hands.pass(500);
+    world.extract("made late", "app", 100).await;
+    world.store.cite(&cited("m1", &["early"], 200)).await.unwrap();
+    world.store.cite(&cited("m2", &["used late"], later.as_millisecond())).await.unwrap();
+    let fresh = ["used late", "updated late", "made late"];
+    assert_eq!(world.sessions(&app(), Some(later)).await, fresh);
+    let after = later + SignedDuration::from_micros(1);
+    assert_eq!(world.sessions(&app(), Some(after)).await, [""; 0]);
+    assert_eq!(world.sessions(&app(), None).await.len(), 4);
 }
 
 async fn h7_pollution_hides_outputs_and_makes_handbooks_due(world: World) {
@@ -234,18 +240,21 @@ async fn a_session_that_moves_to_another_project_makes_both_due(world: World) {
 }
 
 async fn prune_takes_out_what_nobody_uses_and_no_handbook_rests_on(world: World) {
+    let cutoff = world.hands.now() + SignedDuration::from_secs(500);
+    world.extract("older", "app", 100).await;
+    world.hands.pass(100);
     for (id, updated) in
-        [("old", 100), ("older", 50), ("used", 100), ("selected", 100), ("global", 100), ("new", 500)]
+        [("old", 100), ("used", 100), ("selected", 100), ("global", 100), ("new", cutoff.as_millisecond())]
     {
         world.extract(id, "app", updated).await;
     }
-    world.store.cite(&cited("m", &["used"], 500)).await.unwrap();
+    world.store.cite(&cited("m", &["used"], cutoff.as_millisecond())).await.unwrap();
     world.consolidate(&app(), &["selected"]).await;
     world.consolidate(&Scope::Global, &["global"]).await;
-    assert_eq!(world.store.prune(millis(500), 1).await.unwrap(), Pruned { outputs: 1 });
+    assert_eq!(world.store.prune(cutoff, 1).await.unwrap(), Pruned { outputs: 1 });
     assert_eq!(world.store.output(&session("older")).await.unwrap(), None, "the oldest first");
-    assert_eq!(world.store.prune(millis(500), 9).await.unwrap(), Pruned { outputs: 1 });
-    assert_eq!(world.store.prune(millis(500), 9).await.unwrap(), Pruned { outputs: 0 });
+    assert_eq!(world.store.prune(cutoff, 9).await.unwrap(), Pruned { outputs: 1 });
+    assert_eq!(world.store.prune(cutoff, 9).await.unwrap(), Pruned { outputs: 0 });
     let mut left = world.sessions(&app(), None).await;
     left.sort();
     assert_eq!(left, ["global", "new", "selected", "used"]);

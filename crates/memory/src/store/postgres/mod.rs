@@ -14,15 +14,15 @@ use super::sql::{Backend, Operation, SqlError, schema};
 use super::{StoreClock, StoreError};
 use address::{Address, Protection};
 use deadpool_postgres::{
-    Client, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Transaction,
+    Client, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, Transaction,
 };
 use std::fmt;
 use std::time::Duration;
 use tokio_postgres::NoTls;
 use tx::PgTx;
 
-/// Connections of one process.
-const CONNECTIONS: usize = 8;
+/// Connections of one process: few, since each is needed for milliseconds only, and a server has a hundred for all.
+const CONNECTIONS: usize = 4;
 /// How long a call waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a transaction is done again that others came in between.
@@ -122,14 +122,31 @@ impl Backend for PostgresStore {
     async fn run<O: Operation>(&self, operation: O) -> Result<O::Answer, StoreError> {
         let (mut attempt, mut is_second_connection) = (0, false);
         loop {
-            let mut client = self.pool.get().await.map_err(|error| SqlError::from(error).at(&self.shown))?;
+            let mut client = match self.pool.get().await {
+                Ok(client) => client,
+                // That was patience enough.
+                Err(error @ PoolError::Timeout(_)) => return Err(SqlError::from(error).at(&self.shown)),
+                Err(error) => match SqlError::from(error) {
+                    SqlError::Busy(_) if attempt < ATTEMPTS => {
+                        pause(&mut attempt).await;
+                        continue;
+                    }
+                    error @ (SqlError::Unreachable(_) | SqlError::Busy(_) | SqlError::Broken { .. }) => {
+                        return Err(error.at(&self.shown));
+                    }
+                },
+            };
             let error = match self.attempt(&mut client, &operation).await {
                 Attempt::Done(answer) => return Ok(answer),
                 Attempt::Unknown(error) => return Err(error.at(&self.shown)),
                 Attempt::Undone(error) => error,
             };
             match error {
-                SqlError::Busy(_) if attempt < ATTEMPTS => pause(&mut attempt).await,
+                SqlError::Busy(_) if attempt < ATTEMPTS => {
+                    // Not while others wait for the connection.
+                    drop(client);
+                    pause(&mut attempt).await;
+                }
                 // It may have been gone since long before we asked; a server that is away refuses the next one.
                 SqlError::Unreachable(_) if !is_second_connection => {
                     is_second_connection = true;

@@ -19,9 +19,9 @@ use std::time::Duration;
 use tx::SqliteTx;
 
 /// Milliseconds that SQLite itself waits for who holds the file.
-const BUSY_MS: u64 = 5_000;
+const BUSY_MS: u64 = 2_000;
 /// How often a transaction is begun again after that.
-const ATTEMPTS: u32 = 12;
+const ATTEMPTS: u32 = 10;
 
 /// The store in a file. Calls run on Tokio's blocking threads, one at a time.
 pub struct SqliteStore(Arc<Inner>);
