@@ -11,6 +11,7 @@ mod compact;
 pub mod config;
 mod envelope;
 mod folder;
+mod handbook;
 pub mod hooks;
 mod layout;
 mod prepare;
@@ -23,6 +24,7 @@ mod written;
 
 pub use compact::{CompactError, Order, WrittenDraft, compact, compact_by_model};
 pub use folder::{LedgerJournal, RequestFolder};
+pub use handbook::{CrewStart, Hire};
 pub use prepare::{Options, PrepareError, Prepared, Preparer, Restored};
 pub use recall::Recall;
 

@@ -12,7 +12,7 @@ use throughline_agent::agent::{Agent, Which};
 use throughline_agent::permissions::{Approval, Mode};
 use throughline_core::cost::Dollars;
 use throughline_core::{MemoryMode, Record, SessionId, Wire};
-use throughline_engine::session::StartWork;
+use throughline_engine::session::{DoneAtStart, StartWork};
 use throughline_ledger::{list, session};
 use throughline_memory::Project;
 use throughline_memory::handbook::book::{Book, Entry, Ground, Grounds, SessionRef};
@@ -408,12 +408,16 @@ impl Begun {
 }
 
 impl StartWork for Begun {
-    fn run(&self, session: SessionId, cancel: CancelToken) -> BoxFuture<'static, Result<Value, String>> {
+    fn run(
+        &self,
+        session: SessionId,
+        cancel: CancelToken,
+    ) -> BoxFuture<'static, Result<DoneAtStart, String>> {
         self.sessions.lock().unwrap().push(session);
         let (end, stopped) = (self.end.clone(), self.stopped.clone());
         Box::pin(async move {
             tokio::select! {
-                () = end.notified() => Ok(json!({"sessions": 2})),
+                () = end.notified() => Ok(DoneAtStart { did: json!({"sessions": 2}), ..DoneAtStart::default() }),
                 () = cancel.cancelled() => {
                     stopped.fetch_add(1, Ordering::SeqCst);
                     Err("told to stop".to_owned())

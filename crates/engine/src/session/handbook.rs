@@ -2,18 +2,22 @@
 
 use super::{Session, SessionError};
 use crate::telemetry::span::{self, Work};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
-use throughline_core::{Event, MemoryMode, Message, SessionId, ToolCall};
+use std::time::Instant;
+use throughline_core::{Event, MemoryMode, Message, SessionId, ToolCall, Usage};
 use throughline_memory::handbook::citations::{cited_in, usage};
 use throughline_memory::handbook::read::Reading;
 use throughline_memory::handbook::{Outside, OutsideWatch};
 use throughline_memory::store::{LazyStore, StoreError};
-use throughline_model::{BoxFuture, CancelToken, Standing};
+use throughline_model::{BoxFuture, CancelToken, Governor, Job, Receipt, Standing};
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
+/// The name of the work, by which it has its caps.
+const JOB: &str = "handbook";
 /// The event that names the sessions whose memories an answer made use of: counts can be made again from it.
 const CITED: &str = "handbook.cited";
 /// The event that says why no memory is made of the session any more.
@@ -25,7 +29,21 @@ const BEGUN: &str = "handbook.start";
 pub trait StartWork: Send + Sync {
     /// Does what is due: old outputs go, sessions that are eligible are enqueued, a few are read, the project's handbook is consolidated. What came of it, for
     /// the record; or why not. Told to stop it gives back what it holds, and ends soon.
-    fn run(&self, session: SessionId, cancel: CancelToken) -> BoxFuture<'static, Result<Value, String>>;
+    fn run(&self, session: SessionId, cancel: CancelToken)
+    -> BoxFuture<'static, Result<DoneAtStart, String>>;
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DoneAtStart {
+    /// For the record.
+    pub did: Value,
+    /// The model that was asked, if one was.
+    pub model: Option<String>,
+    /// Tokens of all prompts and answers.
+    pub tokens: u64,
+    /// Money.
+    pub dollars: f64,
 }
 
 /// How a session has part in handbooks.
@@ -104,7 +122,14 @@ impl Session {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let work = start.run(self.id.clone(), handbook.cancel.child_token());
+        let run = Governed {
+            work: start.run(self.id.clone(), handbook.cancel.child_token()),
+            governor: self.settings.governor.clone(),
+            session: self.id.clone(),
+            standing,
+            now: (self.settings.now)(),
+        };
+        let work = run.to_end();
         let span = span::background(&self.id, Work::Handbook);
         handbook.start = Some(runtime.spawn(work.instrument(span)));
     }
@@ -211,6 +236,56 @@ impl Session {
             Err(_) => json!({"failed": "the work on handbooks broke off"}),
         };
         self.append_event(Event { at: Some(self.now()), name: BEGUN.to_owned(), data })
+    }
+}
+
+/// Work that begins if the governor agrees, and leaves a receipt.
+struct Governed {
+    work: BoxFuture<'static, Result<DoneAtStart, String>>,
+    governor: Option<Governor>,
+    session: SessionId,
+    standing: Standing,
+    now: Timestamp,
+}
+
+impl Governed {
+    async fn to_end(self) -> Result<Value, String> {
+        let Self { work, governor, session, standing, now } = self;
+        let permit = match governor {
+            None => None,
+            Some(governor) => {
+                let id = session.clone();
+                // Files are read, and others may hold them: not on a thread that others wait for.
+                let ask = move || {
+                    let (estimate, session) = (Usage::default(), Some(id.as_str()));
+                    governor.ask(&Job { name: JOB, session, estimate, dollars: 0.0, standing }, now)
+                };
+                match tokio::task::spawn_blocking(ask).await {
+                    Ok(Ok(permit)) => Some(permit),
+                    Ok(Err(denied)) => return Ok(json!({"skipped": denied.to_string()})),
+                    Err(error) => return Err(error.to_string()),
+                }
+            }
+        };
+        let mut receipt = Receipt::begin(JOB, "");
+        let since = Instant::now();
+        let done = work.await;
+        if let Some(permit) = permit {
+            let (outcome, done) = match &done {
+                Ok(done) => ("done".to_owned(), done.clone()),
+                Err(why) => (format!("failed: {why}"), DoneAtStart::default()),
+            };
+            receipt.model = done.model.unwrap_or_default();
+            receipt.seconds = since.elapsed().as_secs_f64();
+            receipt.usage = Usage { input: done.tokens, ..Usage::default() };
+            receipt.dollars = done.dollars;
+            // Which of them were read from a cache nobody says.
+            receipt.estimated = done.tokens > 0;
+            receipt.outcome = outcome;
+            // What can't be written now the governor keeps, and lets nothing begin before it is.
+            let _ = permit.settle(receipt);
+        }
+        done.map(|done| done.did)
     }
 }
 

@@ -21,7 +21,7 @@ mod recalled;
 pub use context::{Share, Spent, WindowUse};
 pub use error::SessionError;
 pub use frame::Frame;
-pub use handbook::{Handbooks, StartWork};
+pub use handbook::{DoneAtStart, Handbooks, StartWork};
 pub use memory::Remembering;
 pub use opening::{Models, Scribe, SessionSettings, Start};
 pub use recalled::Recalling;

@@ -1,14 +1,14 @@
 //! A session and its handbooks (H): histories from outside, the rate limit, a store that is not there.
 
 use super::{Stage, runtime};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use throughline_core::{
     Block, Body, CallId, CallKind, MemoryMode, Message, Role, SessionId, ToolCall, ToolInput, ToolResult,
     Wire,
 };
-use throughline_engine::session::{Handbooks, Session, StartWork};
+use throughline_engine::session::{DoneAtStart, Handbooks, Session, StartWork};
 use throughline_memory::handbook::Outside;
 use throughline_memory::store::{LazyStore, Store, StoreClock, StoreError, open};
 use throughline_model::{BoxFuture, CancelToken};
@@ -18,9 +18,9 @@ use throughline_testkit::{Answer, Playlist};
 struct Counted(AtomicUsize);
 
 impl StartWork for Counted {
-    fn run(&self, _: SessionId, _: CancelToken) -> BoxFuture<'static, Result<Value, String>> {
+    fn run(&self, _: SessionId, _: CancelToken) -> BoxFuture<'static, Result<DoneAtStart, String>> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Box::pin(async { Ok(json!({})) })
+        Box::pin(async { Ok(DoneAtStart::default()) })
     }
 }
 
