@@ -1,6 +1,6 @@
 //! Items that say the same, found without comparing each with each; and those that say the opposite.
 
-use super::item::Item;
+use super::item::{Item, codes};
 use crate::handbook::FindingKind;
 use crate::topics::prints::Band;
 use std::collections::HashMap;
@@ -165,7 +165,8 @@ fn has_same_names(older: &Item, newer: &Item) -> bool {
         let figures = item.statement.figures.iter();
         figures.filter(|figure| figure.contains(char::is_alphabetic)).cloned().collect()
     };
-    named(older) == named(newer) && older.codes.first() == newer.codes.first()
+    let wrong = |item: &Item| codes(item.text.split(" — ").next().unwrap_or_default());
+    named(older) == named(newer) && wrong(older) == wrong(newer)
 }
 
 /// Whether a clause of what is newer denies what is older. Of an older one with several clauses not all would be denied, so it stays.

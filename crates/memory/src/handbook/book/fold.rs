@@ -3,13 +3,14 @@
 use super::consolidate::{Draft, named};
 use super::entry::{MOST_KEYWORDS, MOST_TEXT, cut};
 use super::item::codes;
+use super::skills::SKILL_SESSIONS;
 use crate::handbook::FindingKind;
 use crate::topics::opposites::Statement;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// How a line begins that tells which programs are in use, and not in which order.
-pub(super) const IN_USE: &str = "In use here:";
+/// How a line begins that tells which programs are in use.
+const IN_USE: &str = "In use here:";
 /// Names that are told of one line.
 const MOST_NAMES: usize = 10;
 /// Longer statements that one is held against.
@@ -38,7 +39,7 @@ pub(super) fn folded(drafts: Vec<Draft>) -> Vec<Draft> {
     contained(out)
 }
 
-/// What a check rejects, by the check; and programs that are in use, by the program.
+/// What a check rejects, by the check; and commands for one purpose, by the program.
 fn frame(draft: &Draft) -> Option<(Frame, String)> {
     let entry = &draft.entry;
     let (lead, rest) = entry.text.split_once('`').filter(|_| !draft.is_amended)?;
@@ -52,8 +53,14 @@ fn frame(draft: &Draft) -> Option<(Frame, String)> {
             is_rule
                 .then(|| (Frame { kind: entry.kind, lead: format!("`{first}`{between}") }, name.to_owned()))
         }
-        FindingKind::Procedure if lead.trim() == IN_USE && behind.is_empty() => {
-            let program = first.split_whitespace().next()?;
+        FindingKind::Procedure if lead.trim_end().ends_with(':') && behind.is_empty() => {
+            let is_tool = lead.trim() == IN_USE;
+            // What proved itself stands by itself.
+            if !is_tool && draft.worth.support >= SKILL_SESSIONS {
+                return None;
+            }
+            let words = first.split_whitespace().take(if is_tool { 1 } else { 2 });
+            let program = words.collect::<Vec<_>>().join(" ");
             // The program is no part of what is told before the names.
             Some((Frame { kind: entry.kind, lead: format!("{lead}\n{program}") }, first.to_owned()))
         }
@@ -89,7 +96,17 @@ fn one_of(frame: &Frame, mut group: Vec<(String, Draft)>) -> Option<Draft> {
         one.entry.quote = None;
     }
     others.into_iter().for_each(|other| take_in(&mut one, other));
+    // The names are what it is looked for by.
+    one.entry.keywords.clear();
     Some(one)
+}
+
+/// Whether a text is a list of commands for one purpose, in no order.
+pub(super) fn is_list(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('`').collect();
+    let Some((lead, [_, rest @ ..])) = parts.split_first() else { return false };
+    let between = rest.iter().step_by(2);
+    lead.trim_end().ends_with(':') && rest.len() > 1 && between.clone().all(|gap| matches!(*gap, ", " | ""))
 }
 
 /// Unites what bears two drafts out.

@@ -60,6 +60,7 @@ pub(super) struct Worth {
 pub(super) struct Ranked {
     pub(super) entry: Entry,
     pub(super) score: i64,
+    last: Option<Timestamp>,
 }
 
 impl Ranked {
@@ -83,7 +84,7 @@ impl Ranked {
             + known
             + outcome
             + noted;
-        Self { entry, score: (score * 1_000.0).round() as i64 }
+        Self { entry, score: (score * 1_000.0).round() as i64, last: Some(worth.last) }
     }
 
     fn order(&self) -> impl Ord + '_ {
@@ -107,7 +108,15 @@ pub(super) fn fitted(mut ranked: Vec<Ranked>) -> Vec<Entry> {
     }
     let mut kept: Vec<Ranked> =
         ranked.into_iter().zip(taken).filter(|(_, is_taken)| *is_taken).map(|(one, _)| one).collect();
-    kept.sort_by(|a, b| a.order().cmp(&b.order()));
+    kept.sort_by(|a, b| {
+        // Tasks are read in the order of time.
+        let at = |one: &Ranked| Reverse(one.last.filter(|_| one.entry.kind == FindingKind::Task));
+        a.entry
+            .kind
+            .cmp(&b.entry.kind)
+            .then_with(|| at(a).cmp(&at(b)))
+            .then_with(|| a.order().cmp(&b.order()))
+    });
     kept.into_iter().map(|one| one.entry).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::Book;
 use super::entry::Entry;
-use super::fold::IN_USE;
+use super::fold::is_list;
 use super::item::codes;
 use crate::handbook::{Basis, Evidence, FindingKind};
 use crate::skill::{Skill, SkillLimits, one_line, slug};
@@ -18,6 +18,8 @@ pub const SKILL_DAYS: usize = 2;
 pub const MOST_SKILLS: usize = 12;
 /// The skill that tells how work is checked.
 const CHECKING: &str = "check-changes";
+/// Places that each command of it names.
+const CHECK_EVIDENCE: usize = 3;
 /// Problems that a skill tells.
 const MOST_PROBLEMS: usize = 5;
 /// Words of a command that show whether things are as they should be.
@@ -103,7 +105,11 @@ impl Book {
             body.push_str(&format!("{}. Run `{step}`.\n", at + 1));
         }
         body.push_str(&self.known_problems(&[entry]));
-        body.push_str(&format!("\n## Evidence\n\n{}\n\n{}", seen(entry), self.evidence_of(entry)));
+        body.push_str(&format!(
+            "\n## Evidence\n\n{}\n\n{}",
+            seen(entry),
+            self.evidence_of(entry, usize::MAX)
+        ));
         Skill {
             name,
             description: one_line(&about, limits.description_chars),
@@ -130,7 +136,7 @@ impl Book {
         body.push_str(&self.known_problems(entries));
         body.push_str("\n## Evidence\n\n");
         for entry in entries {
-            body.push_str(&self.evidence_of(entry));
+            body.push_str(&self.evidence_of(entry, CHECK_EVIDENCE));
         }
         let description = one_line(&about, limits.description_chars);
         Some(Skill { name: CHECKING.to_owned(), description, body: body.trim_end().to_owned() })
@@ -146,9 +152,9 @@ impl Book {
         if lines.is_empty() { lines } else { format!("\n## Known problems\n\n{lines}") }
     }
 
-    fn evidence_of(&self, entry: &Entry) -> String {
+    fn evidence_of(&self, entry: &Entry, most: usize) -> String {
         let mut lines = String::new();
-        for key in &entry.evidence {
+        for key in entry.evidence.iter().take(most) {
             if let Some(ground) = self.grounds.get(key)
                 && let Evidence::Message { session, message, .. } = &ground.evidence
             {
@@ -170,9 +176,9 @@ fn seen(entry: &Entry) -> String {
     format!("Seen to work in {} sessions, {} to {}.", entry.support, day(entry.first), day(entry.last))
 }
 
-/// The commands of a procedure as they stand in it, in order. Programs that are merely in use are no steps.
+/// The commands of a procedure as they stand in it, in order. Those of a list are no steps.
 fn steps(entry: &Entry) -> Vec<&str> {
-    if entry.text.starts_with(IN_USE) {
+    if is_list(&entry.text) {
         return Vec::new();
     }
     entry.text.split('`').skip(1).step_by(2).map(str::trim).filter(|step| !step.is_empty()).collect()
