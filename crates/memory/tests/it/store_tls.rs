@@ -2,6 +2,8 @@
 
 use crate::store_kit::{Hands, wanted};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use throughline_memory::store::{Store, StoreError, open};
@@ -115,5 +117,35 @@ async fn only_a_certificate_that_is_valid_and_the_hosts_is_accepted() {
     assert!(matches!(plain, StoreError::Broken { what: "let us in", .. }), "{plain:?}");
     for error in [wrong_host, unknown, none, plain.to_string()] {
         assert!(!error.contains("s3cr3t"), "{error}");
+    }
+}
+
+/// A server that answers the wish for TLS with these bytes, and hangs up.
+fn hangs_up_after(answer: &'static [u8]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 64]);
+            let _ = stream.write_all(answer);
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_handshake_that_breaks_off_may_be_tried_again_and_one_that_is_declined_may_not() {
+    let files = tempfile::tempdir().unwrap();
+    let roots = files.path().join("ca.pem");
+    std::fs::write(&roots, Authority::new("ours").pem).unwrap();
+    for (answer, is_passing) in
+        [(&b"S"[..], true), (b"", true), (b"N", false), (b"S\x15\x03\x03\x00\x02\x02\x28", false)]
+    {
+        let port = hangs_up_after(answer);
+        let address =
+            format!("postgres://postgres:s3cr3t@localhost:{port}/d?sslrootcert={}", roots.display());
+        let Err(error) = opened(&address).await else { panic!("nobody is there") };
+        assert_eq!(error.is_passing(), is_passing, "{answer:?}: {error}");
+        assert!(!error.to_string().contains("s3cr3t"));
     }
 }

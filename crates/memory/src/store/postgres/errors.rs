@@ -3,6 +3,7 @@
 use crate::store::sql::SqlError;
 use deadpool_postgres::{HookError, PoolError, TimeoutType};
 use std::error::Error as _;
+use std::io::ErrorKind;
 use tokio_postgres::error::SqlState;
 
 impl From<tokio_postgres::Error> for SqlError {
@@ -49,21 +50,33 @@ fn of_state(code: &SqlState, message: &str) -> SqlError {
 fn of_connection(error: &tokio_postgres::Error) -> SqlError {
     let mut why = error.to_string();
     let is_tls = why.contains("TLS");
-    let mut is_broken_pipe = error.is_closed();
+    let is_late = ["connecting", "timeout"].iter().any(|word| why.contains(word));
+    let mut is_cut = error.is_closed();
     let mut cause = error.source();
     while let Some(inner) = cause {
         why = format!("{why}: {inner}");
-        is_broken_pipe |= inner.is::<std::io::Error>();
+        if let Some(error) = inner.downcast_ref::<std::io::Error>() {
+            // In a handshake all is told as an input or output that failed, a certificate that is wrong too.
+            is_cut |= !is_tls || is_broken_off(error.kind());
+        }
         cause = inner.source();
     }
-    if is_tls {
-        return SqlError::Broken { what: "be reached safely", why };
+    if is_cut || (is_late && !is_tls) {
+        return SqlError::Unreachable(why);
     }
-    let is_passing = is_broken_pipe || ["connecting", "timeout"].iter().any(|word| why.contains(word));
-    match is_passing {
-        true => SqlError::Unreachable(why),
-        false => SqlError::Broken { what: "do its work", why },
-    }
+    let what = if is_tls { "be reached safely" } else { "do its work" };
+    SqlError::Broken { what, why }
+}
+
+fn is_broken_off(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+            | ErrorKind::UnexpectedEof
+            | ErrorKind::TimedOut
+    )
 }
 
 impl From<PoolError> for SqlError {
