@@ -35,7 +35,7 @@ struct User {
 }
 
 const WATCH: &str = r#"
-trap '' INT TERM HUP
+trap '' INT TERM HUP PIPE
 programs=$1 folder=$2 options=$3
 if "$programs/initdb" -D "$folder/data" -U postgres -A trust --no-sync --locale=C -E UTF8 >"$folder/log" 2>&1 &&
    "$programs/pg_ctl" -D "$folder/data" -w -t 120 -l "$folder/log" -o "$options" start >>"$folder/log" 2>&1
