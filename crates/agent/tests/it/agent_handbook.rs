@@ -11,19 +11,26 @@ use throughline_agent::Event;
 use throughline_agent::agent::{Agent, Which};
 use throughline_agent::permissions::{Approval, Mode};
 use throughline_core::cost::Dollars;
+use throughline_core::tokens::Counter;
 use throughline_core::{MemoryMode, Record, SessionId, Wire};
+use throughline_engine::CrewStart;
 use throughline_engine::session::{DoneAtStart, StartWork};
-use throughline_ledger::{list, session};
+use throughline_ledger::{Home, list, session};
 use throughline_memory::Project;
 use throughline_memory::handbook::book::{Book, Entry, Ground, Grounds, SessionRef};
+use throughline_memory::handbook::phase2::{Phase2, Phase2Error, Workspace, consolidate_handbook};
+use throughline_memory::handbook::work::{
+    ConsolidateHandbook, Crew, PhaseError, Phases, SessionExtractor, WorkLimits,
+};
 use throughline_memory::handbook::{
-    Evidence, Extraction, Finding, FindingKind, HomeId, ProjectKey, Reach, Scope,
+    Evidence, Extraction, Finding, FindingKind, HandbookLimits, HomeId, ProjectKey, Reach, Scope,
 };
 use throughline_memory::notes::Author;
 use throughline_memory::store::{
-    Claim, Cost, Extracted, JobKind, Source, Store, StoreClock, Tries, Wanted, Watermark, WorkerId, open,
+    Claim, Consolidated, Cost, Extracted, Failure, JobKey, JobKind, Lease, Source, Store, StoreClock, Tries,
+    Wanted, Watermark, WorkerId, open,
 };
-use throughline_model::{BoxFuture, CancelToken};
+use throughline_model::{BoxFuture, CancelToken, SystemClock};
 use throughline_testkit::{Answer, Playbook, Playlist, Seen};
 use tokio::sync::Notify;
 
@@ -473,4 +480,94 @@ async fn h1_who_ends_the_session_ends_the_work_and_waits_until_it_gave_back_what
     let mut agent = off.begin().await;
     Room::default().turn(&mut agent, "one").await.unwrap();
     assert_eq!(begun.sessions().len(), 2, "and not where it is off");
+}
+
+/// Consolidates without a model.
+struct Scribe {
+    store: Arc<dyn Store>,
+    home: Home,
+}
+
+impl ConsolidateHandbook for Scribe {
+    fn consolidate<'a>(
+        &'a self,
+        lease: &'a Lease,
+        cancel: CancelToken,
+    ) -> BoxFuture<'a, Result<Consolidated, PhaseError>> {
+        Box::pin(async move {
+            let JobKey::Consolidate(scope) = &lease.job else { panic!("{lease:?}") };
+            let job = Phase2 {
+                store: &*self.store,
+                workspace: &Workspace::new(&self.home, scope, &HandbookLimits::default()),
+                lease,
+                model: None,
+                counter: &mut Counter::for_model("claude-sonnet-4-5"),
+                cancel,
+                now: Timestamp::now(),
+            };
+            let failed = |error: Phase2Error| {
+                PhaseError::Failed(Failure { why: error.to_string(), is_passing: false })
+            };
+            consolidate_handbook(job).await.map(|done| done.consolidated).map_err(failed)
+        })
+    }
+}
+
+fn crew_start(world: &World) -> CrewStart {
+    let home = world.home();
+    let limits = HandbookLimits { idle_hours: 0, ..HandbookLimits::default() };
+    let hire = {
+        let (home, limits) = (home.clone(), limits.clone());
+        move |store: Arc<dyn Store>, id: HomeId| Crew {
+            phases: Phases {
+                extract: Box::new(SessionExtractor {
+                    home: home.clone(),
+                    model: None,
+                    limits: limits.clone(),
+                    now: Timestamp::now,
+                }),
+                consolidate: Box::new(Scribe { store: store.clone(), home: home.clone() }),
+            },
+            store,
+            home: id,
+            worker: WorkerId("test".to_owned()),
+            limits: WorkLimits::of(&limits),
+            clock: Arc::new(SystemClock),
+            listen: Box::new(|_| ()),
+        }
+    };
+    let store = throughline_engine::config::HandbookSettings::default().lazy_store(&home);
+    CrewStart { project: key(world), store, hire: Arc::new(hire), limits, now: Timestamp::now, home }
+}
+
+#[tokio::test]
+async fn h1_what_one_session_taught_the_next_but_one_is_told() {
+    let mut world = World::new(Wire::Anthropic, Playlist::new().forever("Yes."));
+    let mut agent = world.begin().await;
+    let room = Room::default();
+    room.turn(&mut agent, "Always run `make check` before you commit anything in this repository.")
+        .await
+        .unwrap();
+    agent.close("test").await.unwrap();
+
+    world.start_work = Some(Arc::new(crew_start(&world)));
+    let mut agent = world.begin().await;
+    room.turn(&mut agent, "hello").await.unwrap();
+    tokio::time::timeout(LONG, agent.session_mut().settle()).await.unwrap().unwrap();
+    let began = events_named(&agent, &world, "handbook.start");
+    assert_eq!(
+        (began[0]["eligible"].as_u64(), began[0]["sessions"].as_u64()),
+        (Some(1), Some(1)),
+        "{began:?}"
+    );
+    assert_eq!(began[0]["troubles"], json!([]), "{began:?}");
+    assert!(!scaffold(&world.server.last().unwrap()).contains("# Handbook"));
+    agent.close("test").await.unwrap();
+
+    let mut agent = world.begin().await;
+    room.turn(&mut agent, "commit the change").await.unwrap();
+    let told = scaffold(&world.server.last().unwrap());
+    let (_, told) = told.split_once("<handbook>\n").unwrap_or_else(|| panic!("{told}"));
+    assert!(told.contains("the user said") && told.contains("make check"), "{told}");
+    agent.close("test").await.unwrap();
 }

@@ -48,16 +48,22 @@ pub(super) fn statement(entry: &Entry, shelved: &Shelved, ids: &ShortIds) -> Str
         line.push_str(outcome_words(outcome));
     }
     let mut when = day(entry.last);
-    match (entry.basis, &entry.quote) {
-        (Basis::Said, Some(quote)) => {
+    match entry.basis {
+        Basis::Said => {
             let day = when.take().map(|day| format!(" on {day}")).unwrap_or_default();
-            if !says_the_same(&entry.text, quote) {
-                line.push_str(&format!("{} — ", entry.text));
+            match &entry.quote {
+                Some(quote) if says_the_same(&entry.text, quote) => {
+                    line.push_str(&format!("the user said{day}: “{quote}”"));
+                }
+                Some(quote) => line.push_str(&format!("{} — the user said{day}: “{quote}”", entry.text)),
+                None if is_their_words(entry, shelved) => {
+                    line.push_str(&format!("the user said{day}: “{}”", entry.text));
+                }
+                None => line.push_str(&format!("{} (the user said so{day})", entry.text)),
             }
-            line.push_str(&format!("the user said{day}: “{quote}”"));
         }
-        (Basis::Concluded, _) => line.push_str(&format!("{} (not checked)", entry.text)),
-        (Basis::Said | Basis::Observed, _) => line.push_str(&entry.text),
+        Basis::Concluded => line.push_str(&format!("{} (not checked)", entry.text)),
+        Basis::Observed => line.push_str(&entry.text),
     }
     if let Some(pointer) = pointer((entry, when), shelved, ids) {
         line.push_str(&format!(" [{pointer}]"));
@@ -107,11 +113,19 @@ fn day(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.strftime("%Y-%m-%d").to_string())
 }
 
+/// Whether a statement stands as it is in words that bear it out.
+fn is_their_words(entry: &Entry, shelved: &Shelved) -> bool {
+    let text = plain(&entry.text);
+    let mut quotes = entry.evidence.iter().filter_map(|key| shelved.book.grounds().get(key)?.quote.as_ref());
+    quotes.any(|quote| plain(quote).contains(&text))
+}
+
 fn says_the_same(a: &str, b: &str) -> bool {
-    let plain = |text: &str| -> String {
-        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
     plain(a) == plain(b)
+}
+
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
