@@ -32,6 +32,32 @@ fn a_prompt_is_answered_and_the_outcome_is_printed_in_each_format() {
 }
 
 #[test]
+fn h5_what_an_answer_cites_is_printed_in_no_format_and_in_no_transcript() {
+    let block = "<oai-mem-citation>\n<citation_entries>\nhandbook/project/MEMORY.md:1-2|note=[x]\n</citation_entries>\n\
+                 <rollout_ids>\n0192aaaa-0001\n</rollout_ids>\n</oai-mem-citation>";
+    let answer = Answer::text(format!("All is well.\n\n{block}")).deltas(4);
+    let server = Server::start(Playbook::new().otherwise(answer)).unwrap();
+    let shop = workshop(&server, Wire::Anthropic);
+    let (out, err, code) = shop.exec(&["how is it?"]);
+    assert_eq!((out.as_str(), err.as_str(), code), ("All is well.\n", "", 0));
+    let (out, _, _) = shop.exec(&["how is it?", "--output-format", "json"]);
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(result["text"], "All is well.");
+    let ledger = std::fs::read_to_string(result["ledger"].as_str().unwrap()).unwrap();
+    assert!(ledger.contains("</oai-mem-citation>"), "the record keeps it");
+    let (out, _, _) = shop.exec(&["how is it?", "--output-format", "stream-json"]);
+    assert!(out.contains("All is well.") && !out.contains("oai-mem"), "{out}");
+    let session = result["session"].as_str().unwrap();
+    for args in
+        [vec!["sessions", "show", session], vec!["sessions", "export", session, "--format", "markdown"]]
+    {
+        let output = shop.command(&args).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("All is well.") && !text.contains("oai-mem"), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn the_prompt_can_be_piped_and_a_session_goes_on() {
     let server = Server::start("Yes.").unwrap();
     let shop = workshop(&server, Wire::Responses);
