@@ -63,6 +63,21 @@ impl Context {
         )
     }
 
+    /// The provider's model of that name.
+    pub(crate) fn model_named(&self, name: &str) -> anyhow::Result<Box<dyn Model>> {
+        let cwd = std::env::current_dir().context("cannot tell the current folder")?;
+        let sources = Sources::new(self.home.root(), &cwd, &process_environment).flag("model.model", name);
+        let connected = Config::load(&sources)?.config.model.connect(&process_environment)?;
+        connected.with_context(|| {
+            format!("no provider is set up for the model {name}: see [model] in config.toml")
+        })
+    }
+
+    /// The tokens that the model can hold, where the configuration says so.
+    pub(crate) fn window(&self) -> anyhow::Result<Option<u64>> {
+        Ok(self.config()?.config.window.tokens)
+    }
+
     /// Waits for what a model or a hook takes.
     pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> anyhow::Result<T> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -81,6 +81,9 @@ impl AgentFlags {
         permissions.allow.extend(self.allow.iter().cloned());
         permissions.deny.extend(self.deny.iter().cloned());
         permissions.folders.extend(self.add_dir.iter().cloned());
+        if let Some(store) = crate::handbook::store_variable() {
+            loaded.config.memory.handbook.store = Some(store);
+        }
         Ok(loaded)
     }
 
@@ -159,6 +162,11 @@ impl AgentFlags {
         let approved_servers = approved_servers(context, &cwd, warnings);
         let told = [config.agent.instructions.as_str(), self.instructions.as_deref().unwrap_or_default()];
         let told: Vec<&str> = told.into_iter().filter(|text| !text.trim().is_empty()).collect();
+        let start_work = crate::handbook::start_work(context, (config, &models), &cwd);
+        let start_work = start_work.unwrap_or_else(|error| {
+            warnings.push(format!("old sessions are not read for the handbook: {error:#}"));
+            None
+        });
         Ok(Setup {
             zone: jiff::tz::TimeZone::system(),
             home: context.home.clone(),
@@ -176,7 +184,7 @@ impl AgentFlags {
             instructions: (!told.is_empty()).then(|| told.join("\n\n")),
             sandbox_helper: sandbox_helper()?,
             approved_servers,
-            start_work: None,
+            start_work,
             cancel: CancelToken::new(),
         })
     }

@@ -3,6 +3,7 @@
 mod chat;
 mod commands;
 mod context;
+mod handbook;
 mod launch;
 mod output;
 mod replay_page;
@@ -45,6 +46,8 @@ enum Command {
     Sessions(commands::sessions::Sessions),
     /// What is remembered beyond sessions: list, show, search, add, edit, forget and more.
     Memory(Box<commands::memory::Memory>),
+    /// Serve the queue of handbook work, until told to stop.
+    Worker(Box<commands::worker::WorkerCommand>),
     /// Condense a session, a transcript or a request to a number of tokens.
     Compact(commands::compact::Compact),
     /// Manage one request: a provider's request on standard input, the managed one on standard output.
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Some(Command::Exec(command)) => command.run(&context),
         Some(Command::Sessions(command)) => command.run(&context),
         Some(Command::Memory(command)) => command.run(&context),
+        Some(Command::Worker(command)) => command.run(&context),
         Some(Command::Compact(command)) => command.run(&context),
         Some(Command::Prepare(command)) => command.run(&context),
         Some(Command::Replay(command)) => command.run(&context),

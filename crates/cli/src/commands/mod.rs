@@ -11,6 +11,7 @@ pub(crate) mod replay;
 pub(crate) mod sessions;
 pub(crate) mod start;
 pub(crate) mod tokens;
+pub(crate) mod worker;
 
 use clap::ValueEnum;
 use throughline_core::Wire;

@@ -6,7 +6,12 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 /// Whether somebody can be asked.
 pub(super) fn can_ask(here: &Here<'_>) -> bool {
-    !here.json() && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    can_ask_at(here.json())
+}
+
+/// Whether somebody can be asked, where the output is JSON or not.
+pub(super) fn can_ask_at(json: bool) -> bool {
+    !json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// An answer. Whatever is not a clear yes is none.

@@ -27,6 +27,26 @@ pub(crate) struct Which {
     tier: Option<Tier>,
 }
 
+impl Which {
+    /// The project that was named.
+    pub(super) fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// Whether what holds everywhere is meant.
+    pub(super) fn is_global(&self) -> bool {
+        self.global || self.tier == Some(Tier::Global)
+    }
+
+    /// Whether it is about a tier that has a handbook: the project's or the global one.
+    pub(super) fn has_handbook(&self) -> bool {
+        match self.tier {
+            None | Some(Tier::Project | Tier::Global) => true,
+            Some(Tier::Worktree | Tier::Team) => false,
+        }
+    }
+}
+
 fn tiers() -> impl clap::builder::TypedValueParser<Value = Tier> {
     PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|word| word.parse::<Tier>())
 }
@@ -54,7 +74,7 @@ pub(crate) struct Here<'a> {
 }
 
 impl<'a> Here<'a> {
-    pub(super) fn open(context: &'a Context, which: Which) -> anyhow::Result<Self> {
+    pub(super) fn open(context: &'a Context, which: &Which) -> anyhow::Result<Self> {
         let settings = context.config()?.config.memory;
         if !settings.enabled {
             note("memory is switched off (`memory.enabled`): sessions neither read nor write these");

@@ -1,7 +1,9 @@
 //! The changes of memories, and how to take them back.
 
-use super::here::{Here, note};
+use super::handbook::Desk;
+use super::here::{Here, Which, note};
 use super::print;
+use crate::handbook::StoreFlag;
 use crate::outln;
 use crate::output::{self, cyan, dim};
 use crate::times;
@@ -102,11 +104,16 @@ fn meant(here: &Here<'_>, text: &str) -> anyhow::Result<MemoryId> {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline memory undo                  (the last change)\n  throughline memory undo 3fa9c1d20b7e     (that one, by its id in `memory history`)"
+    after_help = "Examples:\n  throughline memory undo                  (the last change)\n  throughline memory undo 3fa9c1d20b7e     (that one, by its id in `memory history`)\n  throughline memory undo --handbook       (the last edition of the handbook)"
 )]
 pub(crate) struct Undo {
     /// The change, by its id or a beginning of it [default: the last one that is not undone].
     change: Option<String>,
+    /// Of the handbook: the last edition that is not undone, or the one named.
+    #[arg(long)]
+    handbook: bool,
+    #[command(flatten)]
+    store: StoreFlag,
 }
 
 /// Memories that are told of an undone change.
@@ -115,7 +122,11 @@ const TOLD: usize = 10;
 const LOOKED_AT: usize = 200;
 
 impl Undo {
-    pub(crate) fn run(self, here: &Here<'_>) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, here: &Here<'_>, which: &Which) -> anyhow::Result<ExitCode> {
+        if self.handbook {
+            let desk = Desk::open(here.context, which)?;
+            return super::handbook::undo(&desk, self.change.as_deref(), &self.store);
+        }
         let (tier, store) = match &self.change {
             Some(id) => of_change(here, id)?,
             None => newest(here)?,

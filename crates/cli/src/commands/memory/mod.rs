@@ -4,11 +4,13 @@ mod add;
 mod anchors;
 mod ask;
 mod audit;
+mod build;
 mod confirm;
 mod edit;
 mod entry;
 mod exchange;
 mod forget;
+mod handbook;
 mod here;
 mod history;
 mod list;
@@ -27,7 +29,7 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline memory add \"Never push on Fridays, because nobody is there to look\"\n  throughline memory list\n  throughline memory why feedback_never-push\n  throughline memory forget feedback_never-push\n  throughline memory undo\n\nA memory is named by its file (`feedback_tests.md`, `global/user_role.md`), a unique beginning of that, or its name."
+    after_help = "Examples:\n  throughline memory add \"Never push on Fridays, because nobody is there to look\"\n  throughline memory list\n  throughline memory why feedback_never-push\n  throughline memory forget feedback_never-push\n  throughline memory undo\n  throughline memory build                 (handbooks of all sessions on this machine)\n\nA memory is named by its file (`feedback_tests.md`, `global/user_role.md`), a unique beginning of that, or its name."
 )]
 pub(crate) struct Memory {
     #[command(flatten)]
@@ -62,6 +64,12 @@ enum Command {
     Import(exchange::Import),
     /// Give memories to Claude Code, Codex or an AGENTS.md.
     Export(exchange::Export),
+    /// Make handbooks of all sessions on this machine.
+    Build(build::Build),
+    /// Read what changed since, and work it into the handbooks.
+    Refresh(build::Refresh),
+    /// Read, search and question the handbook.
+    Handbook(handbook::Handbook),
     /// List the changes of memories.
     History(history::History),
     /// Take back a change: the last one, or the one named.
@@ -74,24 +82,28 @@ enum Command {
 
 impl Memory {
     pub(crate) fn run(self, context: &Context) -> anyhow::Result<ExitCode> {
-        let here = Here::open(context, self.which)?;
+        let which = &self.which;
+        let here = || Here::open(context, which);
         match self.command {
-            Command::List(command) => command.run(&here),
-            Command::Show(command) => command.run(&here),
-            Command::Search(command) => command.run(&here),
-            Command::Add(command) => command.run(&here),
-            Command::Confirm(command) => command.run(&here),
-            Command::Edit(command) => command.run(&here),
-            Command::Forget(command) => command.run(&here),
-            Command::Why(command) => command.run(&here),
-            Command::Audit(command) => command.run(&here),
-            Command::Merge(command) => command.run(&here),
-            Command::Import(command) => command.run(&here),
-            Command::Export(command) => command.run(&here),
-            Command::History(command) => command.run(&here),
-            Command::Undo(command) => command.run(&here),
-            Command::Reset(command) => command.run(&here),
-            Command::Tool(command) => command.run(&here),
+            Command::List(command) => command.run(&here()?),
+            Command::Show(command) => command.run(&here()?),
+            Command::Search(command) => command.run(&here()?, which),
+            Command::Add(command) => command.run(&here()?),
+            Command::Confirm(command) => command.run(&here()?),
+            Command::Edit(command) => command.run(&here()?),
+            Command::Forget(command) => command.run(&here()?),
+            Command::Why(command) => command.run(&here()?),
+            Command::Audit(command) => command.run(&here()?, which),
+            Command::Merge(command) => command.run(&here()?),
+            Command::Import(command) => command.run(&here()?),
+            Command::Export(command) => command.run(&here()?),
+            Command::Build(command) => command.run(context, which),
+            Command::Refresh(command) => command.run(context, which),
+            Command::Handbook(command) => command.run(context, which),
+            Command::History(command) => command.run(&here()?),
+            Command::Undo(command) => command.run(&here()?, which),
+            Command::Reset(command) => command.run(&here()?, which),
+            Command::Tool(command) => command.run(&here()?),
         }
     }
 }

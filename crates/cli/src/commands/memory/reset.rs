@@ -1,6 +1,8 @@
 use super::ask::agreed;
-use super::here::Here;
+use super::handbook::{Desk, Resetting};
+use super::here::{Here, Which};
 use super::print;
+use crate::handbook::StoreFlag;
 use crate::outln;
 use crate::output;
 use serde_json::json;
@@ -8,7 +10,7 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline memory reset                     (this project's; asks first)\n  throughline memory reset --tier global --yes\n  throughline memory reset --purge --yes       (for good, with the history)"
+    after_help = "Examples:\n  throughline memory reset                     (this project's; asks first)\n  throughline memory reset --tier global --yes\n  throughline memory reset --purge --yes       (for good, with the history)\n  throughline memory reset --handbook --yes    (only the handbook; `memory build` makes it again)"
 )]
 pub(crate) struct Reset {
     /// Do it without a question.
@@ -17,16 +19,28 @@ pub(crate) struct Reset {
     /// For good: also the history and what was forgotten before. Nothing of it can be had back.
     #[arg(long)]
     purge: bool,
+    /// Only the handbook; your notes in it stay.
+    #[arg(long, conflicts_with = "purge")]
+    handbook: bool,
+    #[command(flatten)]
+    store: StoreFlag,
 }
 
 impl Reset {
-    pub(crate) fn run(self, here: &Here<'_>) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, here: &Here<'_>, which: &Which) -> anyhow::Result<ExitCode> {
+        let desk = Desk::open(here.context, which)?;
+        let book = if which.has_handbook() { Resetting::of(&desk, &self.store)? } else { None };
+        if self.handbook {
+            return self.only_handbook(here, book);
+        }
         let tier = here.target();
         let store = here.store(tier)?;
         let count = store.all()?.0.len();
-        if count == 0 && !self.purge {
+        if count == 0 && !self.purge && book.is_none() {
             if here.json() {
-                output::json(&json!({ "tier": tier, "forgotten": [], "change": null, "unrecorded": null }))?;
+                output::json(
+                    &json!({ "tier": tier, "forgotten": [], "change": null, "unrecorded": null, "handbook": null }),
+                )?;
             } else {
                 outln!("There is nothing to forget in {}.", print::line(&store.folder().to_string_lossy()));
             }
@@ -38,14 +52,19 @@ impl Reset {
         } else {
             format!("Forget all {} of tier {tier} in {whose}?", print::memories(count))
         };
-        if !agreed(here, &question, self.yes)? {
+        let also = book.as_ref().map_or(String::new(), |book| format!(" Also {}?", book.what()));
+        if !agreed(here, &format!("{question}{also}"), self.yes)? {
             outln!("Nothing was done.");
             return Ok(ExitCode::FAILURE);
         }
+        if let Some(book) = &book {
+            book.run(self.purge)?;
+        }
+        let handbook = book.as_ref().map(Resetting::folder);
         if self.purge {
             let cleared = store.purge_all()?;
             if here.json() {
-                output::json(&json!({ "tier": tier, "purged": cleared.files }))?;
+                output::json(&json!({ "tier": tier, "purged": cleared.files, "handbook": handbook }))?;
             } else {
                 outln!("Removed {} for good.", print::memories(cleared.files.len()));
             }
@@ -57,6 +76,7 @@ impl Reset {
         if here.json() {
             output::json(&json!({
                 "tier": tier, "forgotten": cleared.files, "change": change, "unrecorded": cleared.unrecorded,
+                "handbook": handbook,
             }))?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -68,6 +88,31 @@ impl Reset {
                 let kept = store.folder().join(".throughline/forgotten");
                 outln!("Their files are kept in {}.", print::line(&kept.to_string_lossy()));
             }
+        }
+        if let Some(book) = &book {
+            book.tell();
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn only_handbook(&self, here: &Here<'_>, book: Option<Resetting<'_>>) -> anyhow::Result<ExitCode> {
+        let Some(book) = book else {
+            if here.json() {
+                output::json(&json!({ "handbook": null }))?;
+            } else {
+                outln!("There is no handbook here.");
+            }
+            return Ok(ExitCode::SUCCESS);
+        };
+        if !agreed(here, &format!("Really {}?", book.what()), self.yes)? {
+            outln!("Nothing was done.");
+            return Ok(ExitCode::FAILURE);
+        }
+        book.run(false)?;
+        if here.json() {
+            output::json(&json!({ "handbook": book.folder() }))?;
+        } else {
+            book.tell();
         }
         Ok(ExitCode::SUCCESS)
     }

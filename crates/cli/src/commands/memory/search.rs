@@ -1,11 +1,13 @@
 use super::entry::Entry;
-use super::here::Here;
+use super::handbook::{self, Desk};
+use super::here::{Here, Which};
 use super::print;
 use crate::outln;
-use crate::output::{self, dim};
+use crate::output::{self, bold, dim};
 use serde_json::json;
 use std::process::ExitCode;
 use throughline_memory::MemoryId;
+use throughline_memory::handbook::read::Found;
 use throughline_memory::recall::Recall;
 
 #[derive(clap::Args)]
@@ -25,7 +27,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(crate) fn run(self, here: &Here<'_>) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, here: &Here<'_>, which: &Which) -> anyhow::Result<ExitCode> {
         let words = self.words.join(" ");
         anyhow::ensure!(
             words.chars().any(char::is_alphanumeric),
@@ -37,6 +39,7 @@ impl Search {
         let busy = print::Busy::new(here.json(), "searching");
         let found = self.found(here, &words);
         drop(busy);
+        let learnt = learnt(here, which, &words, self.limit)?;
         let uses = super::list::uses(here);
         if here.json() {
             let row = |(entry, score): &(Entry, f64)| {
@@ -45,10 +48,13 @@ impl Search {
                 value["body"] = json!(entry.topic.body);
                 value
             };
-            output::json(&json!({ "query": words, "memories": found.iter().map(row).collect::<Vec<_>>() }))?;
+            let memories: Vec<_> = found.iter().map(row).collect();
+            let handbook = learnt.as_ref().map(handbook::hits_json).unwrap_or_default();
+            output::json(&json!({ "query": words, "memories": memories, "handbook": handbook }))?;
             return Ok(ExitCode::SUCCESS);
         }
-        if found.is_empty() {
+        let learnt = learnt.filter(|learnt| !learnt.hits.is_empty());
+        if found.is_empty() && learnt.is_none() {
             outln!("Nothing found.");
         }
         for (entry, _) in &found {
@@ -57,8 +63,21 @@ impl Search {
                 outln!("    {}", dim(output::fit(&print::line(line), output::width().saturating_sub(4))));
             }
         }
+        if let Some(learnt) = learnt {
+            let gap = if found.is_empty() { "" } else { "\n" };
+            outln!("{gap}{}", bold("In the handbook"));
+            handbook::print_hits(&learnt);
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What the handbook says to it, unless memories of a tier are meant that has none.
+fn learnt(here: &Here<'_>, which: &Which, words: &str, most: usize) -> anyhow::Result<Option<Found>> {
+    if !which.has_handbook() {
+        return Ok(None);
+    }
+    handbook::hits(&Desk::open(here.context, which)?, words, most).map(Some)
 }
 
 impl Search {

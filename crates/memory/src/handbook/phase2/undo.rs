@@ -6,7 +6,7 @@ use super::error::Phase2Error;
 use super::open::{Open, hash_of};
 use super::past::{Entry, Past, Record, RecordKind};
 use super::paths::{Part, part, skill_of};
-use super::state::About;
+use super::state::{About, State};
 use super::workspace::Workspace;
 use crate::store::Store;
 use jiff::Timestamp;
@@ -63,6 +63,19 @@ impl Workspace {
         let what = "Begin a new history".to_owned();
         let entry = Entry { kind: RecordKind::Consolidated, what, inputs: None, undoes: None, at: now };
         open.put(&entry, files, state).map(|_| ())
+    }
+
+    /// Removes the book. What people wrote by hand stays, and so does the past: it can be taken back as any edition can. What was taken back
+    /// before may come back from now on. Returns the files that are gone.
+    pub fn clear(&self, now: Timestamp) -> Result<Vec<String>, Phase2Error> {
+        if !self.folder.is_there()? {
+            return Ok(Vec::new());
+        }
+        let mut open = Open::new(self, now)?;
+        let what = "Remove the handbook".to_owned();
+        let entry = Entry { kind: RecordKind::Consolidated, what, inputs: None, undoes: None, at: now };
+        let hand = open.hand();
+        open.put(&entry, hand, State::default())
     }
 
     /// Removes all of it: the book, the notes, the past.

@@ -62,7 +62,7 @@ pub enum JobEnd {
         /// Whether it is tried again later.
         again: bool,
     },
-    /// It was given back: the worker was told to stop.
+    /// It was given back: the worker was told to stop, or others came between.
     Released,
     /// It was given back: no job of its kind could be done now.
     Deferred {

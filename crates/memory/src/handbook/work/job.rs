@@ -99,6 +99,7 @@ impl Shared {
                 let end = self.release(lease).await;
                 if end == JobEnd::Released { JobEnd::Deferred { why: failure.why } } else { end }
             }
+            Err(PhaseError::Disturbed(_)) => self.release(lease).await,
             Err(PhaseError::Gone(failure)) => self.forget(lease, failure).await,
             Err(PhaseError::NotAllowed(mode, failure)) => {
                 if let JobKey::Extract(session) = &lease.job

@@ -12,6 +12,7 @@
 //! Three ways to run: [`Worker::drain`] until nothing is due, [`Worker::serve`] until told to stop, and [`Worker::at_start`], which does as much as the start
 //! of a session may bring with it (H1).
 
+mod books;
 mod event;
 mod job;
 mod limits;
@@ -22,8 +23,21 @@ mod sessions;
 mod settle;
 mod worker;
 
+pub use books::BookConsolidator;
 pub use event::{JobEnd, WorkEvent};
 pub use limits::WorkLimits;
 pub use phases::{ConsolidateHandbook, ExtractSession, PhaseError, Phases};
 pub use sessions::{ModelReader, SessionExtractor};
 pub use worker::{AtStart, Crew, Drained, Order, Which, WorkError, Worker};
+
+/// Computes on a thread of its own, so that signs of life go on. A panic is passed on: the worker sees to it.
+async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is ending, and with it whoever waits.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}

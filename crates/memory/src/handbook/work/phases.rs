@@ -11,6 +11,8 @@ pub enum PhaseError {
     Failed(Failure),
     /// Any other would fail now for the same reason: it is given back, and the worker pauses, or stops.
     Everyones(Failure),
+    /// Somebody or something came between: it is given back, and may be done at once.
+    Disturbed(Failure),
     /// What it is about is not there any more: the store forgets it.
     Gone(Failure),
     /// No memory may be made of it: the store is told its mode.
@@ -23,6 +25,7 @@ impl PhaseError {
         match self {
             Self::Failed(failure)
             | Self::Everyones(failure)
+            | Self::Disturbed(failure)
             | Self::Gone(failure)
             | Self::NotAllowed(_, failure) => failure,
         }

@@ -6,7 +6,6 @@ use crate::handbook::phase1::{Phase1, Phase1Error, SessionReader, extract_sessio
 use crate::store::{Extracted, Failure, JobKey, Lease};
 use jiff::Timestamp;
 use std::sync::Arc;
-use throughline_core::SessionId;
 use throughline_core::cost::Price;
 use throughline_ledger::Home;
 use throughline_model::{BoxFuture, CancelToken, Model};
@@ -42,43 +41,24 @@ impl ExtractSession for SessionExtractor {
         lease: &'a Lease,
         cancel: CancelToken,
     ) -> BoxFuture<'a, Result<Extracted, PhaseError>> {
+        let (this, lease) = (self.clone(), lease.clone());
         Box::pin(async move {
-            let failed = |why: &str| PhaseError::Failed(Failure { why: why.to_owned(), is_passing: false });
-            let (JobKey::Extract(session), Some(_)) = (&lease.job, &lease.at) else {
-                return Err(failed(
-                    "the store does not say where the session is; run `throughline memory build`",
-                ));
-            };
-            let (this, lease, session) = (self.clone(), lease.clone(), session.clone());
             // Whoever drops this future stops the thread as well.
             let stop = cancel.child_token();
             let _guard = stop.clone().drop_guard();
             let runtime = Handle::current();
-            let read = move || runtime.block_on(this.read(&lease, &session, stop));
-            match tokio::task::spawn_blocking(read).await {
-                Ok(extracted) => extracted,
-                // It panicked: so does this, and the worker sees to it.
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(_) => Err(failed("the program is ending")),
-                },
-            }
+            super::on_a_thread(move || runtime.block_on(this.read(&lease, stop))).await
         })
     }
 }
 
 impl SessionExtractor {
-    async fn read(
-        &self,
-        lease: &Lease,
-        session: &SessionId,
-        cancel: CancelToken,
-    ) -> Result<Extracted, PhaseError> {
-        let stopped = || {
-            let why = format!("the extraction of session {session} was cancelled");
-            PhaseError::Everyones(Failure { why, is_passing: true })
+    async fn read(&self, lease: &Lease, cancel: CancelToken) -> Result<Extracted, PhaseError> {
+        let (JobKey::Extract(session), Some(place)) = (&lease.job, &lease.at) else {
+            let why =
+                "the store does not say where the session is; run `throughline memory build`".to_owned();
+            return Err(PhaseError::Failed(Failure { why, is_passing: false }));
         };
-        let Some(place) = &lease.at else { return Err(stopped()) };
         let reader = self.model.as_ref().map(|reader| SessionReader {
             model: reader.model.as_ref(),
             window: reader.window,
@@ -97,7 +77,10 @@ impl SessionExtractor {
         };
         tokio::select! {
             read = extract_session(job) => read.map_err(|error| sorted(&error)),
-            () = cancel.cancelled() => Err(stopped()),
+            () = cancel.cancelled() => {
+                let why = format!("the extraction of session {session} was cancelled");
+                Err(PhaseError::Disturbed(Failure { why, is_passing: true }))
+            }
         }
     }
 }
@@ -107,12 +90,12 @@ fn sorted(error: &Phase1Error) -> PhaseError {
     match error {
         Phase1Error::Gone { .. } => PhaseError::Gone(failure),
         Phase1Error::NotAllowed { mode, .. } => PhaseError::NotAllowed(*mode, failure),
+        Phase1Error::Cancelled { .. } => PhaseError::Disturbed(failure),
         error if error.is_everyones() => PhaseError::Everyones(failure),
         Phase1Error::NotItsLedger { .. }
         | Phase1Error::Ledger(_)
         | Phase1Error::Model { .. }
         | Phase1Error::NotUnderstood { .. }
-        | Phase1Error::Capped { .. }
-        | Phase1Error::Cancelled { .. } => PhaseError::Failed(failure),
+        | Phase1Error::Capped { .. } => PhaseError::Failed(failure),
     }
 }

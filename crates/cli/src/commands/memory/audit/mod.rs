@@ -1,12 +1,15 @@
 mod checks;
 mod report;
 
-use super::here::Here;
+use super::handbook::Desk;
+use super::here::{Here, Which};
 use super::print;
 use crate::outln;
-use crate::output::{self, green};
+use crate::output::{self, dim, green, yellow};
 use checks::Audited;
+use serde_json::json;
 use std::process::ExitCode;
+use throughline_memory::handbook::Audit as BookAudit;
 
 #[derive(clap::Args)]
 #[command(
@@ -22,9 +25,10 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    pub(crate) fn run(self, here: &Here<'_>) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, here: &Here<'_>, which: &Which) -> anyhow::Result<ExitCode> {
         let busy = print::Busy::new(here.json(), "auditing");
         let audited = Audited::of(here)?;
+        let books = Desk::open(here.context, which)?.audit()?;
         drop(busy);
         let mut fixed = Vec::new();
         if self.fix {
@@ -35,7 +39,9 @@ impl Audit {
             }
         }
         if here.json() {
-            output::json(&audited.json(&fixed))?;
+            let mut value = audited.json(&fixed);
+            value["handbook"] = json!(books);
+            output::json(&value)?;
             return Ok(ExitCode::SUCCESS);
         }
         report::print(here, &audited, self.full);
@@ -49,7 +55,22 @@ impl Audit {
                 ),
             }
         }
+        if let Some(books) = &books {
+            tell_books(books);
+        }
         print::problems(&audited.problems);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn tell_books(books: &BookAudit) {
+    let mark = if books.faults.is_empty() { green("✓") } else { yellow("!") };
+    let all = output::count(books.statements as u64, "statement");
+    let hint =
+        if books.faults.is_empty() { "" } else { "; `throughline memory handbook check` tells which do not" };
+    outln!(
+        "{mark} handbooks     {} of {all} rest on messages that are there{}",
+        output::number(books.borne_out as u64),
+        dim(hint)
+    );
 }
