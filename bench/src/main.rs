@@ -23,6 +23,7 @@ mod resume;
 mod search;
 mod simulated;
 mod tokens;
+mod workers;
 
 use anyhow::bail;
 use clap::{Parser, ValueEnum};
@@ -80,6 +81,8 @@ enum Question {
     MemoryWriters,
     /// What does phase 1 offline cost over parsing and redacting the same bytes, and does memory stay flat?
     Phase1,
+    /// Do sixteen workers on one PostgreSQL, killed and cut off, lose nothing?
+    Workers,
     /// Does our agent cost several times less than Codex's, everything but the model?
     Agent,
 }
@@ -119,6 +122,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::MemoryScale => memory_scale::run(&setup)? + recall::scale::run(&setup)?,
             Question::MemoryWriters => memory_writers::run(&setup)?,
             Question::Phase1 => phase1::run(&setup)?,
+            Question::Workers => workers::run(&setup)?,
             Question::Agent => agent::run(&setup)?,
         };
         println!();

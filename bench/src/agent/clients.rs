@@ -17,7 +17,7 @@ const PROMPT: &str = "Run the steps one after the other until there are no more.
 const KEY: &str = "not-a-key";
 
 /// `THROUGHLINE_BIN`, or the program beside this one.
-pub(super) fn ours() -> Option<PathBuf> {
+pub(crate) fn ours() -> Option<PathBuf> {
     let beside = || Some(std::env::current_exe().ok()?.with_file_name(OURS));
     whole(named("THROUGHLINE_BIN").or_else(beside)?)
 }

@@ -20,6 +20,8 @@ mod floor;
 mod run;
 mod script;
 
+pub(crate) use clients::ours;
+
 use crate::Setup;
 use crate::measure::{median, ratio, verdict};
 use anyhow::Context;
