@@ -121,6 +121,14 @@ fn h3_quotes_and_brackets_of_a_statement_are_its_own() {
         ("Pitfalls", "`a[0]` is (mostly) [unset]", "`a[0]` is (mostly) [unset]", None),
         ("Pitfalls", "It said “a “nested” word”", "It said", Some("a “nested” word")),
         ("Tasks", "[2024-10-04] [success] “add tests” — Changed `a`", "Changed `a`", Some("add tests")),
+        (
+            "Tasks",
+            "“see (keywords: a, b)” — [e0123456789]) —",
+            "[e0123456789])",
+            Some("see (keywords: a, b)"),
+        ),
+        ("Tasks", "“see (keywords: a” — b) —", "b)", Some("see (keywords: a")),
+        ("Pitfalls", "It fails (keywords: main(), x)", "It fails", None),
         ("Tasks", "Changed `a` “add tests”", "Changed `a`", Some("add tests")),
         ("Tasks", "Committed “fix: it” and pushed", "Committed “fix: it” and pushed", None),
     ] {

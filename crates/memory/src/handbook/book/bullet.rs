@@ -80,11 +80,19 @@ pub(super) fn told(entry: &Entry) -> String {
     for mark in marks.into_iter().flatten() {
         line.push_str(&format!("[{}] ", mark.name()));
     }
-    let text = escaped(&entry.text, entry.kind);
+    let text = || begun(&entry.text, entry.kind);
     match &entry.quote {
-        Some(quote) if is_task => line.push_str(&format!("“{}” {DASH} {text}", escaped_quote(quote))),
-        Some(quote) => line.push_str(&format!("{text} “{}”", escaped_quote(quote))),
-        None => line.push_str(&text),
+        Some(quote) if is_task => {
+            line.push_str(&ended(format!("“{}” {DASH} {}", escaped_quote(quote), text())));
+        }
+        // The quote ends it: only a dash of its own could be taken for ours.
+        Some(quote) => {
+            let text = text();
+            let text = if text.ends_with(DASH) { format!("{text} {DASH}") } else { text };
+            line.push_str(&format!("{text} “{}”", escaped_quote(quote)));
+        }
+        // A dash behind it may make it begin like a quote.
+        None => line.push_str(&begun(&ended(entry.text.clone()), entry.kind)),
     }
     line
 }
@@ -190,7 +198,19 @@ fn sessions_at_end(text: &str) -> Option<(&str, usize)> {
 
 fn keywords_at_end(text: &str) -> Option<(&str, Vec<String>)> {
     let inner = text.strip_suffix(')')?;
-    let at = inner.rfind(KEYWORDS)?;
+    // Keywords may have parentheses of their own.
+    let mut depth = 1_usize;
+    let at = inner.char_indices().rev().find_map(|(at, c)| {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        (depth == 0).then_some(at)
+    })?;
+    if !inner[at..].starts_with(KEYWORDS) {
+        return None;
+    }
     let words = super::entry::tidy_keywords(&[&inner[at + KEYWORDS.len()..]]);
     (!words.is_empty()).then_some((inner[..at].trim_end(), words))
 }
@@ -252,11 +272,14 @@ fn ends_like_a_part(text: &str) -> bool {
         || quote_at_end(text).is_some()
 }
 
-fn escaped(text: &str, kind: FindingKind) -> String {
+/// A text that ends like nothing but itself.
+fn ended(text: String) -> String {
+    if text.ends_with(DASH) || ends_like_a_part(&text) { format!("{text} {DASH}") } else { text }
+}
+
+/// A statement that begins like nothing but itself.
+fn begun(text: &str, kind: FindingKind) -> String {
     let mut text = text.to_owned();
-    if text.ends_with(DASH) || ends_like_a_part(&text) {
-        text.push_str(&format!(" {DASH}"));
-    }
     let lead = text.bytes().take_while(|b| *b == b'\\').count();
     if text[lead..].starts_with('[') && (lead > 0 || mark_at_start(&text).is_some()) {
         text.insert(0, '\\');
