@@ -123,19 +123,11 @@ impl Around {
                 ..Told::new(FindingKind::Environment, Basis::Observed, text, spots)
             });
         };
-        let remote = most(&self.remotes, 1);
-        let base = most(&self.bases, 2);
-        match (remote, base) {
-            (Some((remote, spots)), Some((base, _))) => {
-                tell(
-                    format!("The project is {remote}; branches start from `{base}`"),
-                    &["remote", "branch"],
-                    spots,
-                );
-            }
-            (Some((remote, spots)), None) => tell(format!("The project is {remote}"), &["remote"], spots),
-            (None, Some((base, spots))) => tell(format!("Branches start from `{base}`"), &["branch"], spots),
-            (None, None) => {}
+        if let Some((remote, spots)) = most(&self.remotes, 1) {
+            tell(format!("The project is {remote}"), &["remote"], spots);
+        }
+        if let Some((base, spots)) = most(&self.bases, 2) {
+            tell(format!("Branches start from `{base}`"), &["branch"], spots);
         }
         for (program, (line, spot)) in self.versions {
             tell(format!("Version of `{program}`: {line}"), &[&program, "version"], vec![spot]);

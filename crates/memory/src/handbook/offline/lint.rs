@@ -64,11 +64,8 @@ impl Lint {
         fit.take(MOST_TOLD)
             .map(|rule| {
                 let what = rule.what.split(": sig:").next().unwrap_or_default();
-                let example = if what.is_empty() || is_order(what) {
-                    String::new()
-                } else {
-                    format!(", e.g. “{what}”")
-                };
+                let what = if is_order(what) { "" } else { what };
+                let example = if what.is_empty() { String::new() } else { format!(", e.g. “{what}”") };
                 let text = format!("`{}` rejects what breaks `{}`{example}", rule.command, rule.name);
                 Told {
                     keywords: keywords(["lint", rule.name.as_str()], what, 6),

@@ -148,7 +148,8 @@ impl Ran {
                 chosen.push((told, best, times));
             }
         }
-        let rank = |runs: &Runs, times: u32| (runs.purpose == Purpose::Tool, std::cmp::Reverse(times));
+        let rank =
+            |runs: &Runs, times: u32| (runs.purpose == Purpose::Tool, std::cmp::Reverse(times), runs.purpose);
         chosen.sort_by(|(a_told, a, a_times), (b_told, b, b_times)| {
             rank(a, *a_times).cmp(&rank(b, *b_times)).then_with(|| a_told.cmp(b_told))
         });
@@ -266,5 +267,4 @@ fn is_fit(told: &str) -> bool {
         && !told.contains('\n')
         && !is_order(&format!("`{told}`"))
         && told.chars().count() <= 140
-        && !told.ends_with('…')
 }

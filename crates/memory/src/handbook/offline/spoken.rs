@@ -23,6 +23,7 @@ patterns! {
     LASTING_THING = r"\bbackwards?[- ]compat\w*|\bcompatib\w+|\blegacy\b|\bmocks?\b|\bcomments?\b|\bsummar\w+|\bemojis?\b|\bdocs?\b|\btests?\b|\bbranch\w*|\bprs?\b|\bpull requests?\b|\bcommits?\b|\bfallbacks?\b|\bfeature flags?\b|\bdependenc\w+|\bdeprecat\w+|\bconventions?\b|\bnaming\b|\bstandards?\b|\babstraction\w*|\bboilerplate\b|\bstyle\b|\bupstream\b|\brelease\w*|\blint\w*|\bci\b|\bmain\b|\bmaster\b|\bpublic repo\b|\bprivate\b|\bcustomers?\b|\busers?\b";
     FORBIDS = r"^(?:please |also |and |just |but |so )*(?:avoid|never|always|don't (?:ever )?\w+|do not \w+|stop \w+ing|no more)\b";
     GERUND = r"^(?:please |also |and |just |but |so )*(?:avoid|stop|never|always|no more) \w+ing\b|^(?:please |also |and |just |but |so )*(?:always|never) \w+";
+    IDIOM = r"\bnever ?mind\b|\b(?:always|never) (?:been|was|were|had|got|seen|worked|happened)\b";
     STANDARD = r"\b(?:is|are|it's|that's) (?:not|never) (?:good enough|acceptable|ok|okay|allowed|enough)\b";
     ALIGNS = r"\bshould (?:always |only |never |all )?(?:align|be consistent|match the|follow|stick|live in|go (?:in|into|through)|come with)\b|\bstick (?:to|with)\b|\bconsistent with\b";
     FIRST = r"\b(?:write|add|create) (?:the |a |some )?(?:failing )?tests? first\b|\btests? first\b|\btdd\b|\bask (?:me )?(?:first|before)\b";
@@ -193,7 +194,7 @@ fn weight(sentence: &str, has_reason: bool) -> u32 {
 
 /// Whether a sentence names a way of working rather than a thing: "avoid guessing".
 fn is_general(plain: &str) -> bool {
-    GERUND.is_in(plain)
+    GERUND.is_in(plain) && !IDIOM.is_in(plain)
 }
 
 fn is_reproach(sentence: &str) -> bool {

@@ -20,6 +20,9 @@ const MOST_CONCLUSIONS: usize = 4;
 /// Characters of what was asked.
 const LONGEST_ASKED: usize = 160;
 
+/// What came of a task in which nothing was done.
+const NOTHING: &str = "answered, nothing changed";
+
 /// Turns that belong together.
 #[derive(Debug)]
 pub(super) struct Task {
@@ -126,7 +129,7 @@ fn task(group: &[&Turn], next: Option<&Turn>) -> Option<Task> {
         ));
     }
     if parts.is_empty() {
-        parts.push("answered, nothing changed".to_owned());
+        parts.push(NOTHING.to_owned());
     }
     let mut conclusion: Option<(i32, (String, Spot))> = None;
     for (text, spot) in group.iter().filter_map(|turn| turn.answer.as_ref()) {
@@ -187,9 +190,15 @@ fn outcome(group: &[&Turn], next: Option<&Turn>, passed: Option<bool>) -> TaskOu
     }
 }
 
+/// Whether a task left something behind, or took long.
+fn is_worth(task: &Task) -> bool {
+    let is_talk = task.files.is_empty() && task.conclusion.is_none() && task.result == NOTHING;
+    task.weight >= if is_talk { 6 } else { 4 }
+}
+
 /// The tasks that are worth telling, and what was concluded in them.
 pub(super) fn told(tasks: &[Task]) -> Vec<Told> {
-    let mut best: Vec<usize> = (0..tasks.len()).filter(|at| tasks[*at].weight >= 4).collect();
+    let mut best: Vec<usize> = (0..tasks.len()).filter(|at| is_worth(&tasks[*at])).collect();
     best.sort_by_key(|at| std::cmp::Reverse(tasks[*at].weight));
     best.truncate(MOST_TASKS);
     best.sort_unstable();

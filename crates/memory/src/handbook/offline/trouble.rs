@@ -4,6 +4,7 @@ use super::purpose::{self, Purpose};
 use super::shell::Step;
 use super::spot::{Ends, Spot, clean, file_name, keywords};
 use super::tell::Told;
+use super::vocabulary::{COMMON, has};
 use crate::extract::pattern::patterns;
 use crate::handbook::voice::{is_harmful_command, is_order};
 use crate::handbook::{Basis, FindingKind};
@@ -12,8 +13,10 @@ use throughline_core::facts::error_lines;
 
 patterns! {
     SURROUNDINGS = r"permission denied|operation not permitted|index\.lock|\bis locked\b|SQLITE_BUSY|no such host|could not resolve|connection (?:refused|reset)|network is unreachable|rate limit|\bGH0\d\d|protected branch|repository rule|not a tty|/dev/tty|inappropriate ioctl|unauthori[sz]ed|authentication failed|\bforbidden\b|HTTP (?:401|403|404|409|422|429|5\d\d)|\b(?:i/o|request|connection|dial|read) timed? ?out\b|ENOSPC|no space left|out of memory|unsupported engine|EADDRINUSE|address already in use|already allocated|non-fast-forward|fetch first|hook declined|pre-(?:commit|push|receive) hook|sandbox|quota";
-    USAGE = r"unknown (?:command|flag|option|argument|subcommand|field|shorthand|json field|task|script)|unrecogni[sz]ed|unexpected arguments?|invalid (?:option|flag|choice|argument|value|subcommand|command)|missing script|no such (?:command|subcommand|task|option)|command not found|no task|task not found|not a (?:valid )?(?:command|task|git repository)|no such file or directory|directory not found|required (?:flag|argument|option)|requires (?:an?|at least|the) |^usage:|is not supported|cannot find module|module not found|no module named|must be (?:an?|one|under|in|within|run|of|set)\b|did you mean|canonical|only (?:valid|supported|allowed)|not in std|go\.mod file not found|workspace not found|no packages? (?:matched|found)|could not find";
+    USAGE = r"unknown (?:command|flag|option|argument|subcommand|field|shorthand|json field|task|script)|unrecogni[sz]ed|unexpected arguments?|invalid (?:option|flag|choice|argument|value|subcommand|command)|missing script|no such (?:command|subcommand|task|option)|command not found|no task|task not found|not a (?:valid )?(?:command|task|git repository)|no such file or directory|directory not found|required (?:flag|argument|option)|requires (?:an?|at least|the) |^usage:|is not supported|cannot find module|module not found|no module named|\bmust (?:use|be|have|match|start|live|run)\b|did you mean|only (?:valid|supported|allowed)|not in std|go\.mod file not found|workspace not found|no packages? (?:matched|found)|could not find";
     CODE = r"[\w/-]+\.\w{1,5}:\d+|^FAIL\b|^--- FAIL|\bassert\w*\b|undefined: |imported and not used|declared and not used|mismatched types|error\[E\d|error TS\d|SyntaxError|TypeError|ReferenceError|\bpanic(?:ked)?\b|Traceback|AssertionError|\d+ (?:failed|failing)\b|import cycle|expect\(|ExecaError|does not compile|build failed|cannot use \S+ \(";
+    LACKS = r"not found in module|cannot find module|module not found|no module named|command not found|\bdist/|node_modules|not installed|no such file";
+    MESSAGE = r#""(?:message|error|detail|reason)"\s*:\s*"([^"\\]{8,200})"#;
     OF_CD = r"stat \S+: directory not found|:cd:\d+:|^cd: |bash: line \d+: cd:";
     EMPTY = r"^(?:exit status \d+|\[exit status \d+\]|exit code \d+|FAIL|error|errors?:?|failed\.?|\W*|\[?\w+\]? ERROR task failed|Total output lines.*|\* [\w-]+: \d+|error: script \S+ exited with code \d+|error: found \d+ errors?|Command failed.*|.*\bexited with (?:code|status) \d+\.?|\{|\}|\[|\]|null|---+)$";
     TASK_FAILED = r"ERROR task failed|^exit status \d|^FAIL\b|^FAIL\t|^\[\w[\w:-]*\] \$|recipe for target|Process completed with|^\s*\^|^hint:|^Usage:|^\s*at ";
@@ -58,6 +61,8 @@ struct Failure {
     seen: u64,
     /// Files changed since.
     changed: Vec<String>,
+    /// What was installed, built or generated since.
+    made: Vec<String>,
 }
 
 /// What put it right.
@@ -67,6 +72,8 @@ enum Cure {
     Command(String),
     /// Changes to files.
     Changes,
+    /// Something that was installed, built or generated.
+    Made(String),
     /// The same command, run again.
     Again,
     /// Nothing that was seen.
@@ -158,14 +165,27 @@ impl Trouble {
             spots: vec![run.ends.call.clone(), run.ends.result.clone()],
             seen: self.seen,
             changed: Vec::new(),
+            made: Vec::new(),
         });
     }
 
     fn worked(&mut self, run: &Run<'_>, told: &str) {
+        let makes = matches!(run.purpose, Purpose::Install | Purpose::Build | Purpose::Generate);
+        for failure in self.open.iter_mut().filter(|failure| makes && failure.told != told) {
+            if failure.made.len() < 4 {
+                failure.made.push(told.to_owned());
+            }
+        }
         let mut at = 0;
         while let Some(failure) = self.open.get(at) {
             let cure = if failure.told == told {
-                Some(if failure.changed.is_empty() { Cure::Again } else { Cure::Changes })
+                Some(match failure.made.last() {
+                    Some(made) if failure.changed.is_empty() || LACKS.is_in(&failure.error) => {
+                        Cure::Made(made.clone())
+                    }
+                    Some(_) | None if failure.changed.is_empty() => Cure::Again,
+                    Some(_) | None => Cure::Changes,
+                })
             } else if self.seen - failure.seen <= NEAR
                 && failure.sort != Sort::Code
                 && is_answer(failure, run)
@@ -222,7 +242,11 @@ impl Trouble {
             b_times.cmp(a_times).then_with(|| a.cmp(b))
         });
         for (error, (times, source, spots)) in recurring.into_iter().take(2) {
-            let text = format!("`{source}` and others failed {times} times with: {error}");
+            // An interpreter's name tells nothing.
+            let is_named = !has(COMMON, source.split(' ').next().unwrap_or_default());
+            let named =
+                if is_named { format!("`{source}` and others") } else { "Several commands".to_owned() };
+            let text = format!("{named} failed {times} times with: {error}");
             if is_fit(&source, &error) {
                 found.push(Told {
                     keywords: keywords([], &error, 6),
@@ -241,6 +265,10 @@ fn rank(failure: &Failure, cure: &Cure) -> u32 {
         (Cure::Command(_), Sort::Usage | Sort::Surroundings) => 40 + times,
         (Cure::Command(_), Sort::Other) => 25 + times,
         (Cure::Command(_), Sort::Code) => 0,
+        (Cure::Made(_), Sort::Usage | Sort::Surroundings) => 38 + times,
+        (Cure::Made(_), Sort::Other) => 24 + times,
+        (Cure::Made(_), Sort::Code) if LACKS.is_in(&failure.error) => 34 + times,
+        (Cure::Made(_), Sort::Code) => 0,
         (Cure::Again, Sort::Surroundings) => 30 + times,
         (Cure::Again, Sort::Usage | Sort::Code | Sort::Other) => 0,
         (Cure::Changes, Sort::Surroundings | Sort::Usage | Sort::Other) if times >= 2 => 20 + times,
@@ -259,15 +287,23 @@ fn rank(failure: &Failure, cure: &Cure) -> u32 {
 fn pitfall(failure: &Failure, cure: &Cure) -> Option<Told> {
     // What must not be repeated is named by its kind alone.
     let wrong = if is_harmful_command(&failure.told) { &failure.family } else { &failure.told };
-    if !is_fit(wrong, &failure.error) {
+    // An error that reads like an order is left out; that another command worked still was seen.
+    let has_answer = matches!(cure, Cure::Command(_) | Cure::Made(_));
+    let error = if is_order(&failure.error) { "" } else { failure.error.as_str() };
+    if !is_fit(wrong, "") || (error.is_empty() && !has_answer) {
         return None;
     }
+    let colon = if error.is_empty() { "" } else { ": " };
     let times = if failure.times > 1 { format!(" {} times", failure.times) } else { String::new() };
-    let mut text = format!("`{}` failed{times}: {}", shortened(wrong), failure.error);
+    let (shown, answer) = match cure {
+        Cure::Command(right) => (contrast(wrong, right), contrast(right, wrong)),
+        Cure::Changes | Cure::Made(_) | Cure::Again | Cure::None => (shortened(wrong), String::new()),
+    };
+    let mut text = format!("`{shown}` failed{times}{colon}{error}");
     let mut names: Vec<&str> = failure.family.split(' ').collect();
     match cure {
         Cure::Command(right) if is_harmful_command(right) || is_order(&format!("`{right}`")) => return None,
-        Cure::Command(right) => text.push_str(&format!(" — `{}` worked", shortened(right))),
+        Cure::Command(_) => text.push_str(&format!(" — `{answer}` worked")),
         Cure::Changes => {
             let files: Vec<String> = failure
                 .changed
@@ -282,11 +318,13 @@ fn pitfall(failure: &Failure, cure: &Cure) -> Option<Told> {
             names.extend(failure.changed.iter().take(2).map(|path| file_name(path)));
             text.push_str(&format!(" — passed after changes to {}", files.join(", ")));
         }
+        Cure::Made(made) if is_harmful_command(made) || is_order(&format!("`{made}`")) => return None,
+        Cure::Made(made) => text.push_str(&format!(" — worked after `{}`", shortened(made))),
         Cure::Again => text.push_str(" — worked when run again"),
         Cure::None => text.push_str(" — not solved in that session"),
     }
     Some(Told {
-        keywords: keywords(names, &failure.error, 7),
+        keywords: keywords(names, error, 7),
         ..Told::new(FindingKind::Pitfall, Basis::Observed, text, failure.spots.clone())
     })
 }
@@ -300,6 +338,27 @@ fn is_fit(command: &str, error: &str) -> bool {
 
 fn shortened(command: &str) -> String {
     throughline_core::text::one_line(command, 90)
+}
+
+/// A command as it differs from another: of a long one, its beginning and what the other has not.
+fn contrast(command: &str, other: &str) -> String {
+    if command.chars().count() <= 80 {
+        return command.to_owned();
+    }
+    let known: BTreeSet<&str> = other.split(' ').collect();
+    let words: Vec<&str> = command.split(' ').collect();
+    let mut shown: Vec<&str> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let is_new = |at: usize| words.get(at).is_some_and(|word| !known.contains(word));
+        // A value is told with its flag.
+        let is_shown = at < 3 || is_new(at) || (word.starts_with('-') && is_new(at + 1));
+        match (is_shown, shown.last()) {
+            (true, _) => shown.push(word),
+            (false, Some(&"…")) => {}
+            (false, _) => shown.push("…"),
+        }
+    }
+    shortened(&shown.join(" "))
 }
 
 /// Whether a command that worked is what one that failed should have been.
@@ -360,6 +419,13 @@ pub(super) fn telling(output: &str, cwd: Option<&str>) -> Option<String> {
         .into_iter()
         .filter(|line| !EMPTY.is_in(line.trim()) && !TASK_FAILED.is_in(line.trim()))
         .collect();
+    if lines.is_empty()
+        && let Some(said) = MESSAGE
+            .groups(throughline_core::text::tail(output, 2_000))
+            .and_then(|groups| groups.get(1).copied())
+    {
+        return Some(clean(said, cwd, LONGEST_ERROR));
+    }
     if lines.iter().any(|line| OF_CD.is_in(line)) {
         return None;
     }

@@ -5,6 +5,7 @@ use super::shell::Step;
 use super::spot::{Ends, Spot, relative};
 use crate::extract::pattern::patterns;
 use crate::extract::said::{Said, without_lead};
+use crate::extract::signal::is_reported;
 use crate::extract::terms::subjects;
 use crate::handbook::voice::{is_order, is_order_in_subject};
 use throughline_core::text::{head, one_line};
@@ -151,6 +152,10 @@ impl Turns {
             let text = without_lead(&sentence.text);
             if left == 0 {
                 break;
+            }
+            // What the user tells of a page or a tool is not what they ask for.
+            if is_reported(text) {
+                continue;
             }
             asked.push(one_line(text, left));
             left = left.saturating_sub(text.chars().count());
