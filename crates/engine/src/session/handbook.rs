@@ -122,14 +122,14 @@ impl Session {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let run = Governed {
+        let governed = Governed {
             work: start.run(self.id.clone(), handbook.cancel.child_token()),
             governor: self.settings.governor.clone(),
             session: self.id.clone(),
             standing,
             now: (self.settings.now)(),
         };
-        let work = run.to_end();
+        let work = governed.run();
         let span = span::background(&self.id, Work::Handbook);
         handbook.start = Some(runtime.spawn(work.instrument(span)));
     }
@@ -249,7 +249,7 @@ struct Governed {
 }
 
 impl Governed {
-    async fn to_end(self) -> Result<Value, String> {
+    async fn run(self) -> Result<Value, String> {
         let Self { work, governor, session, standing, now } = self;
         let permit = match governor {
             None => None,
