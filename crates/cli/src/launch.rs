@@ -162,7 +162,7 @@ impl AgentFlags {
         let approved_servers = approved_servers(context, &cwd, warnings);
         let told = [config.agent.instructions.as_str(), self.instructions.as_deref().unwrap_or_default()];
         let told: Vec<&str> = told.into_iter().filter(|text| !text.trim().is_empty()).collect();
-        let start_work = crate::handbook::start_work(context, (config, &models), &cwd);
+        let start_work = crate::handbook::start_work(context, config, &cwd);
         let start_work = start_work.unwrap_or_else(|error| {
             warnings.push(format!("old sessions are not read for the handbook: {error:#}"));
             None

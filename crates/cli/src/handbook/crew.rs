@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use throughline_core::cost::Prices;
 use throughline_engine::config::{Config, HandbookSettings};
-use throughline_engine::session::{Models, Scribe, StartWork};
+use throughline_engine::session::StartWork;
 use throughline_engine::{CrewStart, Hire};
 use throughline_ledger::Home;
 use throughline_memory::Project;
@@ -35,8 +35,10 @@ const BOOK_CAPS: Caps =
 /// Who does the work.
 #[derive(Clone)]
 pub(crate) struct Hands {
-    /// Who reads sessions, and who writes handbooks; nobody: the offline scribe.
-    models: Option<(ModelReader, ModelReader)>,
+    /// Who reads sessions; nobody: the offline scribe.
+    reader: Option<ModelReader>,
+    /// Who writes handbooks; nobody: the offline scribe.
+    writer: Option<ModelReader>,
 }
 
 impl Hands {
@@ -47,47 +49,41 @@ impl Hands {
         scribe: ScribeArg,
     ) -> anyhow::Result<Self> {
         match scribe {
-            ScribeArg::Offline => Ok(Self { models: None }),
-            ScribeArg::Model => Self::by_model(context, settings, || Ok(Arc::from(context.scribe_model()?))),
+            ScribeArg::Offline => Ok(Self { reader: None, writer: None }),
+            ScribeArg::Model => {
+                let reader = |name: &Option<String>| match name {
+                    Some(name) => named(context, name),
+                    None => of(context, Arc::from(context.scribe_model()?)),
+                };
+                let reader_of = |name| reader(name).map(Some);
+                Ok(Self {
+                    reader: reader_of(&settings.extract_model)?,
+                    writer: reader_of(&settings.consolidation_model)?,
+                })
+            }
         }
     }
 
-    /// Behind a session: whoever writes its summaries and notes, unless others are named.
-    pub(crate) fn behind(
-        context: &Context,
-        settings: &HandbookSettings,
-        models: &Models,
-    ) -> anyhow::Result<Self> {
-        let scribe = match &models.scribe {
-            Scribe::Offline => return Ok(Self { models: None }),
-            Scribe::Main => &models.main,
-            Scribe::Other(model) => model,
-        };
-        Self::by_model(context, settings, || Ok(Arc::clone(scribe)))
-    }
-
-    fn by_model(
-        context: &Context,
-        settings: &HandbookSettings,
-        usual: impl Fn() -> anyhow::Result<Arc<dyn Model>>,
-    ) -> anyhow::Result<Self> {
-        let window = context.window()?;
-        let reader = |name: &Option<String>| -> anyhow::Result<ModelReader> {
-            let model = match name {
-                Some(name) => Arc::from(context.model_named(name)?),
-                None => usual()?,
-            };
-            let price = Prices::builtin().of(model.id());
-            Ok(ModelReader { model, window, price })
-        };
-        let models = (reader(&settings.extract_model)?, reader(&settings.consolidation_model)?);
-        Ok(Self { models: Some(models) })
+    /// Behind a session: the models that the user named for it, and else the offline scribe. What runs unasked spends nothing that nobody
+    /// said it may.
+    pub(crate) fn behind(context: &Context, settings: &HandbookSettings) -> anyhow::Result<Self> {
+        let reader = |name: &Option<String>| name.as_ref().map(|name| named(context, name)).transpose();
+        Ok(Self { reader: reader(&settings.extract_model)?, writer: reader(&settings.consolidation_model)? })
     }
 
     /// The name of the model that reads, if one does.
     pub(crate) fn model_id(&self) -> Option<&str> {
-        self.models.as_ref().map(|(reader, _)| reader.model.id())
+        self.reader.as_ref().map(|reader| reader.model.id())
     }
+}
+
+fn named(context: &Context, name: &str) -> anyhow::Result<ModelReader> {
+    of(context, Arc::from(context.model_named(name)?))
+}
+
+fn of(context: &Context, model: Arc<dyn Model>) -> anyhow::Result<ModelReader> {
+    let price = Prices::builtin().of(model.id());
+    Ok(ModelReader { model, window: context.window()?, price })
 }
 
 /// A crew for a store and a home, which tells nobody what it does.
@@ -98,8 +94,8 @@ pub(crate) fn crew_of(
     (store, id): (Arc<dyn Store>, HomeId),
 ) -> Crew {
     let now: fn() -> Timestamp = Timestamp::now;
-    let is_offline = hands.models.is_none();
-    let (reader, writer) = hands.models.unzip();
+    let Hands { reader, writer } = hands;
+    let is_offline = reader.is_none();
     let limits = settings.limits.clone();
     let extract = SessionExtractor { home: home.clone(), model: reader, limits: limits.clone(), now };
     let consolidate = BookConsolidator {
@@ -129,7 +125,7 @@ pub(crate) fn crew_of(
 /// What the first words of a session set off on handbooks (H1), unless they are switched off.
 pub(crate) fn start_work(
     context: &Context,
-    (config, models): (&Config, &Models),
+    config: &Config,
     cwd: &Path,
 ) -> anyhow::Result<Option<Arc<dyn StartWork>>> {
     let settings = &config.memory.handbook;
@@ -137,7 +133,7 @@ pub(crate) fn start_work(
         return Ok(None);
     }
     let project = Project::look(&context.home, cwd);
-    let hands = Hands::behind(context, settings, models)?;
+    let hands = Hands::behind(context, settings)?;
     let (home, own) = (context.home.clone(), settings.clone());
     let hire: Hire = Arc::new(move |store, id| crew_of(&home, &own, hands.clone(), (store, id)));
     Ok(Some(Arc::new(CrewStart {

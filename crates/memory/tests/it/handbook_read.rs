@@ -157,7 +157,7 @@ fn h4_b6_a_session_is_told_what_the_user_wants_what_touches_the_request_and_an_i
          - Migrations fail while the staging database is locked; stop the worker first [2026-05-03 0192aaaa]\n\
          \n## What else there is, by keywords\n\
          - 1 procedure in handbook/project/MEMORY.md: nextest, tests\n\
-         - 1 environment in handbook/project/MEMORY.md: port\n\
+         - 1 fact in handbook/project/MEMORY.md: port\n\
          - 1 task in handbook/project/MEMORY.md: redis, sessions\n"
     );
     assert_eq!(

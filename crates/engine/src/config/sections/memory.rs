@@ -49,8 +49,8 @@ const NOTES: &[Note] = &[
         "handbook.disable_on_external_context",
         "Whether a session that fetched from the web, searched for tools or called an MCP server is left out.",
     ),
-    note("handbook.extract_model", "The model that reads sessions. Unset: whoever `scribe.use` says."),
-    note("handbook.consolidation_model", "The model that writes handbooks. Unset: whoever `scribe.use` says."),
+    note("handbook.extract_model", "The model that reads sessions. Unset: none in the background, and whoever `scribe.use` says where you ask for a model."),
+    note("handbook.consolidation_model", "The model that writes handbooks. Unset: the same."),
     note(
         "handbook.store",
         "Where the work is kept: `postgres://…` for a team, or a file, absolute. Unset: a file in the home folder.",

@@ -169,7 +169,7 @@ fn index(shelved: &Shelved, told: &BTreeSet<(Volume, usize)>) -> Vec<String> {
         words.sort_by_key(|(word, count)| (std::cmp::Reverse(*count), first(word)));
         let words: Vec<&str> = words.into_iter().take(KEYWORDS).map(|(word, _)| word).collect();
         let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
-        lines.push(lines::harmless(&format!("- {} {kind} in {place}{words}", rest.len())));
+        lines.push(lines::harmless(&format!("- {} in {place}{words}", lines::counted(kind, rest.len()))));
     }
     if !shelved.skills.is_empty() {
         let names: Vec<&str> = shelved.skills.iter().map(String::as_str).take(KEYWORDS).collect();

@@ -100,6 +100,18 @@ pub(super) fn heading(kind: FindingKind) -> &'static str {
     }
 }
 
+/// How many statements of a kind.
+pub(super) fn counted(kind: FindingKind, count: usize) -> String {
+    let word = match kind {
+        FindingKind::Preference => "preference",
+        FindingKind::Procedure => "procedure",
+        FindingKind::Pitfall => "pitfall",
+        FindingKind::Environment => "fact",
+        FindingKind::Task => "task",
+    };
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
 fn outcome_words(outcome: TaskOutcome) -> &'static str {
     match outcome {
         TaskOutcome::Success => "done: ",
