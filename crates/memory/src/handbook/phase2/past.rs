@@ -60,7 +60,7 @@ impl fmt::Display for RecordKind {
 /// A state of the handbook that was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Record {
-    /// Its id, for [`undo`](super::Workspace::undo).
+    /// Its id, for [`undo_handbook`](super::undo_handbook).
     pub id: String,
     /// When.
     pub at: Timestamp,
