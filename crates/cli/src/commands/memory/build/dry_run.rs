@@ -1,5 +1,6 @@
 //! What would be done, without doing it.
 
+use super::super::handbook::which::called;
 use super::estimate::{Estimate, Reading};
 use super::find::{Range, Session, eligibility, failures, sessions};
 use super::progress::counted;
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use throughline_ledger::import::import;
 use throughline_ledger::{Home, Listed, SyncPolicy, list};
+use throughline_memory::handbook::{ProjectKey, Scope};
 
 /// Transcripts are read by way of a home that is thrown away: the real one stays as it is.
 pub(super) fn run(begun: &Begun<'_>, range: &Range, how: &How) -> anyhow::Result<ExitCode> {
@@ -76,10 +78,10 @@ fn newest(own: Vec<Listed>, aside: Vec<Listed>) -> Vec<Listed> {
     known.into_values().collect()
 }
 
-fn by_project(sessions: &[Session]) -> BTreeMap<String, usize> {
+fn by_project(sessions: &[Session]) -> BTreeMap<ProjectKey, usize> {
     let mut projects = BTreeMap::new();
     for session in sessions {
-        *projects.entry(session.project.shown().to_owned()).or_default() += 1;
+        *projects.entry(session.project.clone()).or_default() += 1;
     }
     projects
 }
@@ -87,7 +89,7 @@ fn by_project(sessions: &[Session]) -> BTreeMap<String, usize> {
 /// Projects that are told one by one.
 const TOLD: usize = 20;
 
-fn tell(estimate: &Estimate, projects: &BTreeMap<String, usize>, unchanged: usize) {
+fn tell(estimate: &Estimate, projects: &BTreeMap<ProjectKey, usize>, unchanged: usize) {
     let sessions = output::count(estimate.sessions as u64, "session");
     if estimate.sessions == 0 {
         outln!("Nothing would be read.");
@@ -99,10 +101,11 @@ fn tell(estimate: &Estimate, projects: &BTreeMap<String, usize>, unchanged: usiz
             dim(estimate.cost())
         );
     }
-    let mut rows: Vec<(&String, &usize)> = projects.iter().collect();
+    let mut rows: Vec<(&ProjectKey, &usize)> = projects.iter().collect();
     rows.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
     for (project, n) in rows.iter().take(TOLD) {
-        outln!("  {:>5}  {}", output::number(**n as u64), super::super::print::line(project));
+        let name = called(&Scope::Project((*project).clone()));
+        outln!("  {:>5}  {name}", output::number(**n as u64));
     }
     if rows.len() > TOLD {
         outln!("  {}", dim(format!("… and {} more projects", rows.len() - TOLD)));

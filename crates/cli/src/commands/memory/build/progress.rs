@@ -1,5 +1,6 @@
 //! How far it is, on a terminal.
 
+use super::super::handbook::which::called;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::sync::Mutex;
@@ -58,7 +59,7 @@ impl Shown {
                 }
                 if let JobKey::Consolidate(scope) = job {
                     state.bar.inc_length(1);
-                    state.bar.set_message(scope.to_string());
+                    state.bar.set_message(called(scope));
                 }
             }
             WorkEvent::Ended { end, .. } => {

@@ -1,6 +1,7 @@
 //! What came of it, for people and for scripts.
 
 use super::super::handbook::tell::{cost_of, home_path};
+use super::super::handbook::which::called;
 use super::super::print;
 use super::find::Found;
 use super::run::{Done, Failed};
@@ -54,6 +55,8 @@ pub(super) fn tell(context: &Context, done: &Done) -> anyhow::Result<()> {
     let figures = Figures::of(done);
     let mut books = shelf(&context.home);
     books.retain(|book| done.scopes.contains(&book.scope));
+    // Behind the one of all projects, those that say most come first.
+    books.sort_by_key(|one| (one.scope != Scope::Global, std::cmp::Reverse(one.book.entries().len())));
     if context.json {
         return output::json(&json(done, &figures, &books));
     }
@@ -71,9 +74,10 @@ pub(super) fn tell(context: &Context, done: &Done) -> anyhow::Result<()> {
     handbooks(context, &figures, &books);
     failures(context, done);
     left_out(&done.found);
-    let is_new = books.iter().any(|book| !book.book.is_empty());
-    if is_new {
-        outln!("{}", dim("Next: throughline memory handbook show, memory handbook search WORDS"));
+    let largest = books.iter().find(|one| one.scope != Scope::Global && !one.book.is_empty());
+    if let Some(largest) = largest {
+        let name = print::quoted(&called(&largest.scope));
+        outln!("{}", dim(format!("Next: throughline memory handbook show --project {name}")));
     }
     Ok(())
 }
@@ -126,11 +130,7 @@ fn handbooks(context: &Context, figures: &Figures, books: &[Shelved]) {
         let mark = if figures.written.contains(&book.scope) { green("✓") } else { dim("·") };
         let statements = output::count(book.book.entries().len() as u64, "statement");
         let sessions = output::count(book.book.grounds().sessions().count() as u64, "session");
-        outln!(
-            "{mark} {}  {}",
-            cyan(print::line(&book.scope.to_string())),
-            dim(format!("{statements} from {sessions}"))
-        );
+        outln!("{mark} {}  {}", cyan(called(&book.scope)), dim(format!("{statements} from {sessions}")));
         outln!("    {}", dim(home_path(context, &book.folder.join("MEMORY.md"))));
     }
     if full.len() > TOLD {
@@ -163,7 +163,7 @@ fn failures(context: &Context, done: &Done) {
 fn name(failed: &Failed) -> String {
     match &failed.job.job {
         JobKey::Extract(session) => format!("session {}", print::line(session.as_str())),
-        JobKey::Consolidate(scope) => format!("handbook {}", print::line(&scope.to_string())),
+        JobKey::Consolidate(scope) => format!("handbook {}", called(scope)),
     }
 }
 

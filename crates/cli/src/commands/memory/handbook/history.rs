@@ -1,6 +1,7 @@
 use super::super::print;
 use super::Desk;
 use super::tell::home_path;
+use super::which::called;
 use crate::handbook::StoreFlag;
 use crate::outln;
 use crate::output::{self, cyan, dim};
@@ -29,7 +30,7 @@ impl History {
             return Ok(ExitCode::SUCCESS);
         }
         if past.records.is_empty() {
-            outln!("No edition of the handbook of {} is recorded.", print::line(&scope.to_string()));
+            outln!("No edition of the handbook of {} is recorded.", called(&scope));
         }
         for record in &past.records {
             let id: String = record.id.chars().take(12).collect();

@@ -1,6 +1,6 @@
-use super::super::print;
 use super::Desk;
 use super::tell::home_path;
+use super::which::called;
 use crate::outln;
 use crate::output::{self, cyan, dim};
 use crate::times;
@@ -32,11 +32,7 @@ impl List {
                 .map_or(String::new(), |at| format!(", {}", times::age(at, desk.context.now())));
             let statements = output::count(one.book.entries().len() as u64, "statement");
             let sessions = output::count(one.book.grounds().sessions().count() as u64, "session");
-            outln!(
-                "{}  {}",
-                cyan(print::line(&one.scope.to_string())),
-                dim(format!("{statements} from {sessions}{updated}"))
-            );
+            outln!("{}  {}", cyan(called(&one.scope)), dim(format!("{statements} from {sessions}{updated}")));
             outln!("    {}", dim(home_path(desk.context, &one.folder.join("MEMORY.md"))));
         }
         Ok(ExitCode::SUCCESS)

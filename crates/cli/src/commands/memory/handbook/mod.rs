@@ -127,7 +127,7 @@ impl<'a> Desk<'a> {
             _ => "`throughline memory handbook list` shows those that there are; --project P names one"
                 .to_owned(),
         };
-        format!("there is no handbook of {} yet; {hint}", super::print::line(&scope.to_string()))
+        format!("there is no handbook of {} yet; {hint}", which::called(scope))
     }
 
     /// The store, if there is one.

@@ -1,6 +1,6 @@
-use super::super::print;
 use super::Desk;
 use super::tell::home_path;
+use super::which::called;
 use crate::outln;
 use crate::output;
 use serde_json::json;
@@ -28,11 +28,7 @@ impl Note {
                 &json!({ "scope": scope.to_text(), "file": note.file, "path": path, "text": note.text }),
             )?;
         } else {
-            outln!(
-                "Noted in the handbook of {}: {}",
-                print::line(&scope.to_string()),
-                home_path(desk.context, &path)
-            );
+            outln!("Noted in the handbook of {}: {}", called(&scope), home_path(desk.context, &path));
             outln!("The next session is told; `throughline memory refresh` works it in.");
         }
         Ok(ExitCode::SUCCESS)

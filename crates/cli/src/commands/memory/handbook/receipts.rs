@@ -95,12 +95,12 @@ impl Receipts {
         let (tokens, dollars) = total(ledger);
         let used: u64 = ledger.outputs.iter().map(|output| output.used).sum();
         outln!(
-            "{}: {}, {} of handbooks; {} tokens, {dollars}; used {}",
+            "{}: {}, {} of handbooks; {} tokens, {dollars}; {}",
             bold("in all"),
             output::count(ledger.outputs.len() as u64, "session"),
             output::count(ledger.books.len() as u64, "edition"),
             output::number(tokens),
-            print::times_said(used)
+            if used == 0 { "not used yet".to_owned() } else { format!("used {}", print::times_said(used)) }
         );
     }
 }

@@ -1,8 +1,8 @@
 //! Starting a handbook over.
 
-use super::super::print;
 use super::Desk;
 use super::tell::home_path;
+use super::which::called;
 use crate::context::Context;
 use crate::handbook::{StoreFlag, StorePlace};
 use crate::outln;
@@ -59,7 +59,7 @@ impl<'a> Resetting<'a> {
             0 => String::new(),
             n => format!(", and what was read of {}", output::count(n as u64, "session")),
         };
-        format!("remove the handbook of {}{sessions}", print::line(&self.scope.to_string()))
+        format!("remove the handbook of {}{sessions}", called(&self.scope))
     }
 
     /// Removes it; for good with notes and history.
@@ -78,7 +78,7 @@ impl<'a> Resetting<'a> {
     }
 
     pub(crate) fn tell(&self) {
-        outln!("Removed the handbook of {}.", print::line(&self.scope.to_string()));
+        outln!("Removed the handbook of {}.", called(&self.scope));
         let again = match self.scope {
             Scope::Global => "refresh",
             Scope::Project(_) => "build",

@@ -107,11 +107,22 @@ fn pick(text: &str, known: BTreeSet<ProjectKey>) -> anyhow::Result<ProjectKey> {
 }
 
 fn listed(keys: &[&ProjectKey]) -> String {
-    let mut names: Vec<String> = keys.iter().take(TOLD).map(|key| print::line(key.shown())).collect();
+    // Where two are called alike, the hash tells them apart.
+    let is_twice = |key: &ProjectKey| keys.iter().filter(|other| name(other) == name(key)).count() > 1;
+    let shown = |key: &&ProjectKey| print::line(if is_twice(key) { key.shown() } else { name(key) });
+    let mut names: Vec<String> = keys.iter().take(TOLD).map(shown).collect();
     if keys.len() > TOLD {
         names.push(format!("and {} more", keys.len() - TOLD));
     }
     names.join(", ")
+}
+
+/// What people call a handbook.
+pub(crate) fn called(scope: &Scope) -> String {
+    match scope {
+        Scope::Global => "global".to_owned(),
+        Scope::Project(key) => print::line(name(key)),
+    }
 }
 
 /// What people call a project: a local one without the hash of its folder.
@@ -147,6 +158,7 @@ mod tests {
         assert_eq!(picked("Web").unwrap(), keys[1]);
         assert_eq!(picked("app").unwrap(), keys[0]);
         assert!(picked("me").unwrap_err().to_string().contains("several projects"));
+        assert_eq!(called(&Scope::Project(ProjectKey::new(keys[2]))), "home-me-site");
         let unknown = picked("elsewhere").unwrap_err().to_string();
         assert!(unknown.contains("github.com/me/web-app") && unknown.contains("home-me-site"), "{unknown}");
         assert!(pick("x", BTreeSet::new()).unwrap_err().to_string().contains("none has sessions yet"));

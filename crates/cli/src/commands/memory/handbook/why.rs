@@ -1,5 +1,6 @@
 use super::super::print;
 use super::Desk;
+use super::which::called;
 use crate::outln;
 use crate::output::{self, bold, cyan, dim, yellow};
 use crate::times;
@@ -120,8 +121,7 @@ fn print(desk: &Desk<'_>, asked: &Asked<'_>, key: Option<&EvidenceKey>) {
         outln!("{}", bold(row));
     }
     let sessions = output::count(entry.support as u64, "session");
-    let kind = format!("{} of {}, from {sessions}", entry.kind, asked.one.scope);
-    outln!("{}", dim(print::line(&kind)));
+    outln!("{}", dim(format!("{} of {}, from {sessions}", entry.kind, called(&asked.one.scope))));
     for place in entry.evidence.iter().filter(|place| key.is_none_or(|key| key == *place)) {
         let Some(ground) = asked.one.book.grounds().get(place) else {
             outln!("  {} {}", cyan(place), yellow("stands for nothing: `memory handbook check` tells more"));
