@@ -121,9 +121,9 @@ impl Chaos<'_> {
         let is_kill = random.below(self.kills + self.cuts) < self.kills;
         if is_kill && seen.kills < self.kills {
             let victim = random.below(crew.children.len());
-            let mut child = crew.children.swap_remove(victim);
-            child.kill()?;
-            child.wait()?;
+            crew.children[victim].kill()?;
+            crew.children[victim].wait()?;
+            crew.children.swap_remove(victim);
             seen.kills += 1;
             crew.start()?;
         } else if seen.cuts < self.cuts {

@@ -42,10 +42,15 @@ pub(super) fn ask(question: &str) -> anyhow::Result<Answer> {
 
 /// Whether to go on with what can't be taken for granted: said beforehand with `--yes`, or asked. Where nobody can be asked, wrong usage.
 pub(super) fn agreed(here: &Here<'_>, question: &str, yes: bool) -> anyhow::Result<bool> {
+    agreed_at(here.json(), question, yes)
+}
+
+/// The same, where the output is JSON or not.
+pub(super) fn agreed_at(json: bool, question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }
-    if !can_ask(here) {
+    if !can_ask_at(json) {
         wrong_usage(&format!("{question} Nobody can be asked here: give --yes to do it"));
     }
     Ok(ask(&format!("{question} [y/N]"))? == Answer::Yes)

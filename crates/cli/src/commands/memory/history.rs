@@ -3,6 +3,7 @@
 use super::handbook::Desk;
 use super::here::{Here, Which, note};
 use super::print;
+use crate::context::Context;
 use crate::handbook::StoreFlag;
 use crate::outln;
 use crate::output::{self, cyan, dim};
@@ -122,11 +123,16 @@ const TOLD: usize = 10;
 const LOOKED_AT: usize = 200;
 
 impl Undo {
-    pub(crate) fn run(self, here: &Here<'_>, which: &Which) -> anyhow::Result<ExitCode> {
-        if self.handbook {
-            let desk = Desk::open(here.context, which)?;
-            return super::handbook::undo(&desk, self.change.as_deref(), &self.store);
-        }
+    /// Whether the handbook is meant.
+    pub(super) fn is_of_handbook(&self) -> bool {
+        self.handbook
+    }
+
+    pub(crate) fn run_on_handbook(self, context: &Context, which: &Which) -> anyhow::Result<ExitCode> {
+        super::handbook::undo(&Desk::open(context, which)?, self.change.as_deref(), &self.store)
+    }
+
+    pub(crate) fn run(self, here: &Here<'_>) -> anyhow::Result<ExitCode> {
         let (tier, store) = match &self.change {
             Some(id) => of_change(here, id)?,
             None => newest(here)?,

@@ -101,7 +101,10 @@ impl Memory {
             Command::Refresh(command) => command.run(context, which),
             Command::Handbook(command) => command.run(context, which),
             Command::History(command) => command.run(&here()?),
-            Command::Undo(command) => command.run(&here()?, which),
+            // Handbooks may be of projects that have no topics.
+            Command::Undo(command) if command.is_of_handbook() => command.run_on_handbook(context, which),
+            Command::Reset(command) if command.is_of_handbook() => command.run_on_handbook(context, which),
+            Command::Undo(command) => command.run(&here()?),
             Command::Reset(command) => command.run(&here()?, which),
             Command::Tool(command) => command.run(&here()?),
         }

@@ -1,7 +1,8 @@
-use super::ask::agreed;
+use super::ask::{agreed, agreed_at};
 use super::handbook::{Desk, Resetting};
 use super::here::{Here, Which};
 use super::print;
+use crate::context::Context;
 use crate::handbook::StoreFlag;
 use crate::outln;
 use crate::output;
@@ -30,9 +31,6 @@ impl Reset {
     pub(crate) fn run(self, here: &Here<'_>, which: &Which) -> anyhow::Result<ExitCode> {
         let desk = Desk::open(here.context, which)?;
         let book = if which.has_handbook() { Resetting::of(&desk, &self.store)? } else { None };
-        if self.handbook {
-            return self.only_handbook(here, book);
-        }
         let tier = here.target();
         let store = here.store(tier)?;
         let count = store.all()?.0.len();
@@ -95,21 +93,28 @@ impl Reset {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn only_handbook(&self, here: &Here<'_>, book: Option<Resetting<'_>>) -> anyhow::Result<ExitCode> {
+    /// Whether only the handbook is meant.
+    pub(super) fn is_of_handbook(&self) -> bool {
+        self.handbook
+    }
+
+    pub(crate) fn run_on_handbook(self, context: &Context, which: &Which) -> anyhow::Result<ExitCode> {
+        let desk = Desk::open(context, which)?;
+        let book = if which.has_handbook() { Resetting::of(&desk, &self.store)? } else { None };
         let Some(book) = book else {
-            if here.json() {
+            if context.json {
                 output::json(&json!({ "handbook": null }))?;
             } else {
                 outln!("There is no handbook here.");
             }
             return Ok(ExitCode::SUCCESS);
         };
-        if !agreed(here, &format!("Really {}?", book.what()), self.yes)? {
+        if !agreed_at(context.json, &format!("Really {}?", book.what()), self.yes)? {
             outln!("Nothing was done.");
             return Ok(ExitCode::FAILURE);
         }
         book.run(false)?;
-        if here.json() {
+        if context.json {
             output::json(&json!({ "handbook": book.folder() }))?;
         } else {
             book.tell();
