@@ -69,6 +69,13 @@ fn every_statement_leads_to_a_message_that_is_there() {
     let (code, told, _) = office.ends(&["memory", "handbook", "check"]);
     assert_eq!(code, 1);
     assert!(told.contains("there is no session aaaaaaaa-0000-4000-8000-000000000003"), "{told}");
+    // With its transcript gone, too, what it taught is forgotten.
+    let transcripts = walk(&office.machine.dir.path().join(".claude"));
+    fs::remove_file(transcripts.iter().find(|path| path.to_string_lossy().contains("0000000003")).unwrap())
+        .unwrap();
+    assert!(office.text(&["memory", "refresh"]).contains("forgot what 1 session taught"));
+    assert_eq!(office.json(&["memory", "handbook", "check"])["rate"], 1.0);
+    assert!(!office.book("app").contains("package-lock.json") && office.book("app").contains(CHECK));
     let (code, _, error) = office.ends(&["memory", "handbook", "why", "nobody said zebra"]);
     assert!(code == 1 && error.contains("no statement"), "{error}");
 }

@@ -6,11 +6,13 @@ use super::progress::{Shown, counted};
 use super::{Begun, How, may_spend};
 use crate::handbook::{Hands, crew_of, stop_on_signals};
 use std::collections::{BTreeSet, HashMap};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use throughline_core::SessionId;
 use throughline_memory::handbook::work::{Crew, Drained, Order, Which, WorkLimits, Worker};
 use throughline_memory::handbook::{ProjectKey, Scope};
-use throughline_memory::store::{Job, JobKey, JobKind, JobState, Store, Wanted};
+use throughline_memory::store::{Job, JobKey, JobKind, JobState, Source, Store, Wanted};
 
 /// Which handbooks are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(super) struct Task<'a> {
 pub(super) struct Done {
     pub(super) found: Found,
     pub(super) unchanged: usize,
+    /// Sessions whose ledgers are gone, and what they taught with them.
+    pub(super) forgotten: usize,
     pub(super) drained: Drained,
     /// Jobs that failed, now or before, and why.
     pub(super) failed: Vec<Failed>,
@@ -84,10 +88,13 @@ impl Task<'_> {
         let wanted: Vec<Wanted> = found.sessions.iter().map(|session| session.wanted.clone()).collect();
         let keys: Vec<JobKey> = found.sessions.iter().map(Session::key).collect();
         let (due, unchanged) = due(store.as_ref(), found.sessions.clone()).await?;
-        let scopes = scopes(store.as_ref(), begun, &found, books).await?;
+        let gone = gone(store.as_ref(), begun, &found).await?;
+        let mut scopes = scopes(store.as_ref(), begun, &found, books).await?;
+        scopes.extend(gone.iter().map(|(_, project)| Scope::Project(project.clone())));
         let mut done = Done {
             found,
             unchanged,
+            forgotten: gone.len(),
             drained: Drained::default(),
             failed: Vec::new(),
             took: Duration::ZERO,
@@ -99,6 +106,9 @@ impl Task<'_> {
         if !asked(begun, &hands, &due, how.yes)? {
             done.declined = true;
             return Ok(done);
+        }
+        for (session, _) in &gone {
+            store.forget(session).await?;
         }
         store.enqueue(&wanted).await?;
         if books == Books::All {
@@ -150,6 +160,27 @@ pub(super) async fn due(store: &dyn Store, sessions: Vec<Session>) -> anyhow::Re
     let due: Vec<Session> = sessions.into_iter().filter(is_due).collect();
     let unchanged = all - due.len();
     Ok((due, unchanged))
+}
+
+/// Sessions of this home that taught something and whose ledgers are no longer there. Where no session is there at all, nothing can be said: the folder
+/// may be elsewhere today.
+async fn gone(
+    store: &dyn Store,
+    begun: &Begun<'_>,
+    found: &Found,
+) -> anyhow::Result<Vec<(SessionId, ProjectKey)>> {
+    if found.sessions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let outputs = store.outputs(&Scope::Global, None, usize::MAX).await?;
+    let is_gone = |source: &Source| {
+        let path = begun.context.home.resolve(&source.ledger);
+        let looked = path.map(|path| path.symlink_metadata());
+        source.home == begun.id
+            && looked.is_some_and(|looked| looked.is_err_and(|error| error.kind() == ErrorKind::NotFound))
+    };
+    let gone = outputs.into_iter().map(|output| output.source).filter(is_gone);
+    Ok(gone.map(|source| (source.session, source.project)).collect())
 }
 
 async fn scopes(

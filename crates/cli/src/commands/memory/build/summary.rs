@@ -71,6 +71,10 @@ pub(super) fn tell(context: &Context, done: &Done) -> anyhow::Result<()> {
         outln!("{} What is done stays done: run it again to go on.", yellow("stopped."));
     }
     sessions(done, &figures);
+    if done.forgotten > 0 {
+        let sessions = output::count(done.forgotten as u64, "session");
+        outln!("{}", dim(format!("forgot what {sessions} taught, whose ledgers are gone")));
+    }
     handbooks(context, &figures, &books);
     failures(context, done);
     left_out(&done.found);
@@ -209,7 +213,7 @@ fn json(done: &Done, figures: &Figures, books: &[Shelved]) -> Value {
             "found": done.found.sessions.len(), "unchanged": done.unchanged, "read": figures.read,
             "with_findings": figures.with_findings, "left_out": done.found.left_out,
         },
-        "findings": figures.findings,
+        "forgotten": done.forgotten, "findings": figures.findings,
         "handbooks": books.iter().filter(|one| !one.book.is_empty()).map(book).collect::<Vec<_>>(),
         "cost": { "model": done.model, "tokens": figures.tokens, "dollars": figures.dollars, "seconds": done.took.as_secs_f64() },
         "failed": done.failed.iter().map(failed).collect::<Vec<_>>(),
