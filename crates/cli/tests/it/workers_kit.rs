@@ -121,9 +121,10 @@ impl Chaos<'_> {
         let is_kill = random.below(self.kills + self.cuts) < self.kills;
         if is_kill && seen.kills < self.kills {
             let victim = random.below(crew.children.len());
-            crew.children[victim].kill()?;
-            crew.children[victim].wait()?;
-            crew.children.swap_remove(victim);
+            let mut victim = crew.children.swap_remove(victim);
+            let killed = victim.kill();
+            victim.wait()?;
+            killed?;
             seen.kills += 1;
             crew.start()?;
         } else if seen.cuts < self.cuts {
