@@ -74,12 +74,16 @@ fn begins(turn: &Turn, group: &[&Turn]) -> bool {
 }
 
 fn task(group: &[&Turn], next: Option<&Turn>) -> Option<Task> {
-    let first = group
-        .iter()
-        .copied()
-        .find(|turn| subjects(&turn.words(300)).len() >= 3)
-        .or_else(|| group.first().copied())?;
-    let asked = first.telling(LONGEST_ASKED);
+    // What is said first counts for more, unless it says little.
+    let mut first: Option<(usize, &Turn, String)> = None;
+    for (at, turn) in group.iter().copied().take(6).enumerate() {
+        let (worth, asked) = turn.telling(LONGEST_ASKED);
+        let worth = worth + if at == 0 { 3 } else { 0 };
+        if first.as_ref().is_none_or(|(known, _, _)| worth > *known) {
+            first = Some((worth, turn, asked));
+        }
+    }
+    let (_, first, asked) = first?;
     let last = *group.last()?;
     let mut files: Vec<(String, u32)> = Vec::new();
     for (path, times) in group.iter().flat_map(|turn| &turn.changed) {
@@ -119,6 +123,7 @@ fn task(group: &[&Turn], next: Option<&Turn>) -> Option<Task> {
         parts.push("pushed".to_owned());
     }
     if let Some((command, passed, _)) = check
+        && !command.contains('$')
         && !is_order(&format!("`{command}`"))
         && !crate::handbook::voice::is_harmful_command(command)
     {

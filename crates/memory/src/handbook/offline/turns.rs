@@ -75,8 +75,8 @@ impl Turn {
         one_line(&self.asked.join(" "), chars)
     }
 
-    /// The sentence that says most of what is asked, from its beginning: it stands so in the message.
-    pub(super) fn telling(&self, chars: usize) -> String {
+    /// The sentence that says most of what is asked, from its beginning, and how much that is: it stands so in the message.
+    pub(super) fn telling(&self, chars: usize) -> (usize, String) {
         let worth = |sentence: &str| {
             let asks = if ASKS.is_in(sentence) { 4 } else { 0 };
             let announces = if sentence.ends_with([':', '：']) { 4 } else { 0 };
@@ -90,7 +90,8 @@ impl Turn {
             }
         }
         let title = self.heading.as_deref().filter(|_| best.is_none_or(|(worth, _)| worth < 5));
-        one_line(title.or(best.map(|(_, sentence)| sentence)).unwrap_or_default(), chars)
+        let worth = best.map_or(0, |(worth, _)| worth).max(if title.is_some() { 8 } else { 0 });
+        (worth, one_line(title.or(best.map(|(_, sentence)| sentence)).unwrap_or_default(), chars))
     }
 
     /// Whether anything came of it that lasts.
