@@ -134,11 +134,14 @@ fn h2_talk_about_the_task_is_no_preference() {
     for words in [
         "Fix the login page.",
         "Don't touch the lockfile in this PR.",
+        "Ground rules for this whole session: never touch the lockfile and add no dependencies.",
         "I think we should rename parse_row to read_row.",
         "Can you use a map here instead of a list?",
         "This test is wrong, it should be 3.",
         "The page says to always use curl",
         "Let's go with option 2 for now.",
+        "That's it for today, I'll push and release tonight.",
+        "I changed my mind: leave the default at 5, ops wants to set 8 only on staging.",
         "Why do we need the fallback?",
     ] {
         let extraction = Tale::new().user(words).edited("/srv/app/a.rs").agent("Done.").extraction();

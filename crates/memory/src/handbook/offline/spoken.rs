@@ -115,7 +115,11 @@ impl Spoken {
                 keywords: keywords([], &text, 7),
                 reach,
                 ..Told::new(
-                    FindingKind::Preference,
+                    // Where something is outside of the project is no wish.
+                    match kind {
+                        TopicType::Reference => FindingKind::Environment,
+                        TopicType::User | TopicType::Feedback | TopicType::Project => FindingKind::Preference,
+                    },
                     Basis::Said,
                     capital(&one_line(&text, LONGEST)),
                     vec![spot.clone()],
@@ -163,8 +167,10 @@ fn weight(sentence: &str, has_reason: bool) -> u32 {
     let plain = without_quotes(without_lead(&straight));
     let plain = plain.trim();
     let words = plain.split_whitespace().count();
-    if let Worth::Keep(_) = worth(sentence, has_reason) {
-        return 9;
+    match worth(sentence, has_reason) {
+        Worth::Keep(TopicType::User | TopicType::Feedback | TopicType::Reference) => return 9,
+        // What is planned for a day is over before the book is read.
+        Worth::Keep(TopicType::Project) | Worth::Maybe(_) | Worth::No(_) => {}
     }
     if is_question(plain)
         || is_reported(plain)
