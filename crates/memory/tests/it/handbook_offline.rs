@@ -140,6 +140,7 @@ fn h2_talk_about_the_task_is_no_preference() {
         "This test is wrong, it should be 3.",
         "The page says to always use curl",
         "Let's go with option 2 for now.",
+        "Let's do the second one for now, and open a ticket. Make sure it's in Project: Orchid",
         "That's it for today, I'll push and release tonight.",
         "I changed my mind: leave the default at 5, ops wants to set 8 only on staging.",
         "Why do we need the fallback?",

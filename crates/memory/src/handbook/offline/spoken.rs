@@ -95,6 +95,10 @@ impl Spoken {
         if subjects(&text).len() <= 3
             && let Some(before) = before.filter(|before| !is_reported(&before.text))
         {
+            // What goes on from a word about the task at hand is about it too.
+            if NOW.is_in(&before.text) {
+                return;
+            }
             text = format!("{} {text}", without_lead(&before.text).trim());
         }
         if let Some(reason) = reason {
