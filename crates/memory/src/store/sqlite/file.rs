@@ -129,7 +129,10 @@ impl Place {
 fn prepare(db: &mut Connection) -> Result<u32, SqlError> {
     db.busy_timeout(Duration::from_millis(BUSY_MS))?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
-    let found = version(db)?;
+    // In one transaction: between two questions somebody else may make the tables.
+    let asking = db.transaction()?;
+    let found = version(&asking)?;
+    drop(asking);
     if found > schema::KNOWN {
         return Ok(found);
     }
@@ -143,7 +146,8 @@ fn prepare(db: &mut Connection) -> Result<u32, SqlError> {
     Ok(found)
 }
 
-/// The version of a store; 0 of an empty file. What belongs to somebody else is refused.
+/// The version of a store; 0 of an empty file. What belongs to somebody else is refused. Several questions, so to
+/// be asked within a transaction.
 fn version(db: &Connection) -> Result<u32, SqlError> {
     let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
