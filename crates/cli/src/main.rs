@@ -48,6 +48,8 @@ enum Command {
     Memory(Box<commands::memory::Memory>),
     /// Serve the queue of handbook work, until told to stop.
     Worker(Box<commands::worker::WorkerCommand>),
+    /// Stand between your agents and their providers: requests are kept small, cheap and valid.
+    Serve(commands::serve::Serve),
     /// Condense a session, a transcript or a request to a number of tokens.
     Compact(commands::compact::Compact),
     /// Manage one request: a provider's request on standard input, the managed one on standard output.
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Some(Command::Sessions(command)) => command.run(&context),
         Some(Command::Memory(command)) => command.run(&context),
         Some(Command::Worker(command)) => command.run(&context),
+        Some(Command::Serve(command)) => command.run(&context),
         Some(Command::Compact(command)) => command.run(&context),
         Some(Command::Prepare(command)) => command.run(&context),
         Some(Command::Replay(command)) => command.run(&context),

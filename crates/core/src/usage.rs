@@ -28,3 +28,14 @@ impl Usage {
         self.prompt().saturating_add(self.output)
     }
 }
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        let Self { input, cache_read, cache_write, output, reasoning } = other;
+        self.input = self.input.saturating_add(input);
+        self.cache_read = self.cache_read.saturating_add(cache_read);
+        self.cache_write = self.cache_write.saturating_add(cache_write);
+        self.output = self.output.saturating_add(output);
+        self.reasoning = self.reasoning.saturating_add(reasoning);
+    }
+}

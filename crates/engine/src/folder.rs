@@ -3,11 +3,10 @@
 use crate::{Preparer, Restored};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use throughline_core::pipeline::Journal;
 use throughline_core::stages::budget::Persisted;
 use throughline_core::{Card, Meta, Origin, Record, SessionId, content_id};
-use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer, resume, session};
+use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer};
 use throughline_wire::splice::Body;
 
 /// Writes decisions to a ledger, and texts that previews stand for to `tool-results` below a folder.
@@ -75,21 +74,7 @@ impl RequestFolder {
         let writer = match home.ledgers()?.first() {
             Some(path) => {
                 let writer = Writer::open(&home, path, SyncPolicy::Turn)?;
-                let resumed = resume(&home, path)?;
-                let mut restored = Restored { view: resumed.view, ..Restored::default() };
-                session::each_record(&home, path, &mut |_, record| {
-                    match record {
-                        Record::Message(message) => restored.messages.push(Arc::new(*message)),
-                        Record::Event(event) => restored.events.push(*event),
-                        Record::Meta(_)
-                        | Record::Turn(_)
-                        | Record::Edit(_)
-                        | Record::Checkpoint(_)
-                        | Record::Card(_) => {}
-                    }
-                    Ok::<_, LedgerError>(())
-                })?;
-                preparer.restore(restored);
+                preparer.restore(Restored::read(&home, path)?);
                 writer
             }
             None => {

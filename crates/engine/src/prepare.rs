@@ -5,6 +5,7 @@ use crate::layout::Layout;
 use crate::written::Written;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 use throughline_core::pipeline::{Journal, Moment, Pass, Pipeline, Settings};
 use throughline_core::profile::Profile;
@@ -13,6 +14,7 @@ use throughline_core::{
     Edit, EditId, Entry, Event, Message, MessageId, Op, Record, Role, Stage, View, Wire, content_id,
     invariants,
 };
+use throughline_ledger::{Home, LedgerError, resume, session};
 use throughline_wire::WireError;
 use throughline_wire::splice::{Body, Changes, SpliceError};
 
@@ -79,6 +81,26 @@ pub struct Restored {
     pub events: Vec<Event>,
     /// The view as it stands.
     pub view: View,
+}
+
+impl Restored {
+    /// Reads a ledger.
+    pub fn read(home: &Home, path: &Path) -> Result<Self, LedgerError> {
+        let mut restored = Self { view: resume(home, path)?.view, ..Self::default() };
+        session::each_record(home, path, &mut |_, record| {
+            match record {
+                Record::Message(message) => restored.messages.push(Arc::new(*message)),
+                Record::Event(event) => restored.events.push(*event),
+                Record::Meta(_)
+                | Record::Turn(_)
+                | Record::Edit(_)
+                | Record::Checkpoint(_)
+                | Record::Card(_) => {}
+            }
+            Ok::<_, LedgerError>(())
+        })?;
+        Ok(restored)
+    }
 }
 
 /// A request that may be sent.

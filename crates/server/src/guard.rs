@@ -1,0 +1,111 @@
+//! Who may ask.
+
+use crate::Token;
+use crate::upstream::is_local;
+use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use http::uri::Authority;
+use http::{HeaderMap, Uri};
+use std::net::SocketAddr;
+
+/// The cookie that holds the token, once a person opened the page with it.
+pub(crate) const COOKIE_NAME: &str = "throughline_token";
+
+/// Why a request is not heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    /// A name that merely leads here: a page elsewhere may have made a browser ask.
+    #[error("the Host header does not name this server; use the address that `throughline serve` printed")]
+    Host,
+    /// A page elsewhere asks.
+    #[error("requests from pages of other origins are refused")]
+    Origin,
+    /// Nobody knows who asks.
+    #[error(
+        "this needs the token; open the address that `throughline serve` printed, or send it as a bearer token"
+    )]
+    Token,
+}
+
+/// Checks that a request was meant for this server, by a program or by our own page (DNS rebinding, cross-site requests).
+pub(crate) fn meant_for_us(headers: &HeaderMap, uri: &Uri, listening: SocketAddr) -> Result<(), Refused> {
+    let named = |text: &str| text.parse::<Authority>().ok();
+    let host = match headers.get(HOST) {
+        Some(host) => host.to_str().ok().and_then(named),
+        // HTTP/2 has it in the address.
+        None => uri.authority().cloned(),
+    };
+    let is_ours = |authority: &Authority| {
+        let port = authority.port_u16().unwrap_or(80);
+        let host = authority.host();
+        let is_host = is_local(host) || host.trim_matches(['[', ']']) == listening.ip().to_string();
+        is_host && port == listening.port()
+    };
+    if !host.as_ref().is_some_and(is_ours) {
+        return Err(Refused::Host);
+    }
+    match headers.get(ORIGIN) {
+        None => Ok(()),
+        Some(origin) => {
+            let origin = origin.to_str().ok().and_then(|text| text.strip_prefix("http://")).and_then(named);
+            if origin.is_some() && origin == host { Ok(()) } else { Err(Refused::Origin) }
+        }
+    }
+}
+
+/// Checks that whoever asks has the token: as a bearer, or in the page's cookie.
+pub(crate) fn has_token(headers: &HeaderMap, token: &Token) -> Result<(), Refused> {
+    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut cookies = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
+    let cookie = cookies.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value);
+    if bearer.or(cookie).is_some_and(|given| token.is(given)) { Ok(()) } else { Err(Refused::Token) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn asked(pairs: &[(&'static str, &'static str)]) -> Result<(), Refused> {
+        let headers = pairs
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)))
+            .collect();
+        meant_for_us(&headers, &Uri::from_static("/"), "127.0.0.1:8787".parse().unwrap())
+    }
+
+    #[test]
+    fn only_our_own_name_is_answered() {
+        assert_eq!(asked(&[("host", "127.0.0.1:8787")]), Ok(()));
+        assert_eq!(asked(&[("host", "localhost:8787")]), Ok(()));
+        assert_eq!(asked(&[("host", "[::1]:8787")]), Ok(()));
+        assert_eq!(asked(&[("host", "127.0.0.1:8788")]), Err(Refused::Host));
+        assert_eq!(asked(&[("host", "evil.example:8787")]), Err(Refused::Host));
+        assert_eq!(asked(&[("host", "127.0.0.1.evil.example:8787")]), Err(Refused::Host));
+        assert_eq!(asked(&[]), Err(Refused::Host));
+    }
+
+    #[test]
+    fn pages_of_others_are_not_answered() {
+        let from = |origin| asked(&[("host", "localhost:8787"), ("origin", origin)]);
+        assert_eq!(from("http://localhost:8787"), Ok(()));
+        assert_eq!(from("http://localhost:9999"), Err(Refused::Origin));
+        assert_eq!(from("https://localhost:8787"), Err(Refused::Origin));
+        assert_eq!(from("http://evil.example"), Err(Refused::Origin));
+        assert_eq!(from("null"), Err(Refused::Origin));
+    }
+
+    #[test]
+    fn the_token_comes_as_a_bearer_or_a_cookie() {
+        let token = Token::new("s3cret");
+        let with = |name: &'static str, value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            has_token(&headers, &token)
+        };
+        assert_eq!(with("authorization", "Bearer s3cret"), Ok(()));
+        assert_eq!(with("cookie", "a=b; throughline_token=s3cret"), Ok(()));
+        assert_eq!(with("cookie", "throughline_token=s3cre"), Err(Refused::Token));
+        assert_eq!(with("authorization", "s3cret"), Err(Refused::Token));
+    }
+}

@@ -1,0 +1,140 @@
+//! What is decided about requests, and what is learnt from their answers.
+//!
+//! [`Manager::consider`] recognises whose request it is (`recognise/`), finds the conversation (`hub.rs`) and has its
+//! [`Thread`] decide (`thread.rs`). What goes on is a [`Turn`]: it is asked again when the provider refuses, and told the answer.
+
+mod figures;
+mod hub;
+mod recognise;
+mod reports;
+mod thread;
+mod turn;
+
+pub(crate) use figures::Figures;
+pub(crate) use recognise::{Client, Purpose, Recognised};
+pub(crate) use reports::{Report, Reports};
+pub(crate) use thread::{Thread, ThreadKey};
+pub(crate) use turn::{Ended, Seen, Turn};
+
+use crate::{Endpoint, Limits, Managing, Settings};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use hub::Hub;
+use jiff::Timestamp;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use throughline_ledger::Home;
+use tokio::sync::Semaphore;
+
+/// A request of a client.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) headers: HeaderMap,
+    /// The body, legible.
+    pub(crate) body: Bytes,
+    pub(crate) at: Timestamp,
+}
+
+/// What becomes of it.
+pub(crate) enum Verdict {
+    /// It goes as it came, and nobody looks at the answer.
+    Pass,
+    /// It goes to the provider, as it came or changed, and the answer is looked at.
+    Send(Box<Turn>),
+    /// It is answered here.
+    Answer(LocalAnswer),
+}
+
+/// An answer of ours.
+pub(crate) struct LocalAnswer {
+    pub(crate) status: StatusCode,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+}
+
+/// What every thread works with.
+pub(crate) struct World {
+    pub(crate) managing: Managing,
+    pub(crate) limits: Limits,
+    pub(crate) home: Home,
+    pub(crate) reports: Reports,
+    pub(crate) now: fn() -> Timestamp,
+}
+
+/// Decides about requests.
+pub(crate) struct Manager {
+    pub(crate) world: Arc<World>,
+    pub(crate) hub: Hub,
+    /// How much of our own work is done at the same time: the rest of the machine is the user's.
+    at_once: Arc<Semaphore>,
+}
+
+impl Manager {
+    pub(crate) fn new(settings: &Settings, managing: Managing) -> Self {
+        let world = Arc::new(World {
+            managing,
+            limits: settings.limits,
+            home: settings.home.clone(),
+            reports: Reports::default(),
+            now: settings.now,
+        });
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self { hub: Hub::new(world.clone()), world, at_once: Arc::new(Semaphore::new(cores * 4)) }
+    }
+
+    /// Decides about a request, within the time that is ours. Whatever goes wrong, it goes as it came.
+    pub(crate) async fn consider(self: &Arc<Self>, asked: Asked) -> Verdict {
+        let asked = Arc::new(asked);
+        let limit = self.world.limits.our_time;
+        let work = async {
+            let permit = self.at_once.clone().acquire_owned().await;
+            let (manager, asked) = (self.clone(), asked.clone());
+            tokio::task::spawn_blocking(move || {
+                let verdict = catch_unwind(AssertUnwindSafe(|| manager.decide(&asked)));
+                drop(permit);
+                verdict
+            })
+            .await
+        };
+        match tokio::time::timeout(limit, work).await {
+            Ok(Ok(Ok(Ok(verdict)))) => return verdict,
+            Ok(Ok(Ok(Err(error)))) => self.world.reports.add(asked.at, Report::Failed(error.to_string())),
+            Ok(Ok(Err(_)) | Err(_)) => self.world.reports.add(asked.at, Report::Panicked),
+            Err(_) => self.world.reports.add(asked.at, Report::TooSlow(limit)),
+        }
+        Verdict::Pass
+    }
+
+    fn decide(&self, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
+        let Some(recognised) = recognise::recognise(asked) else { return Ok(Verdict::Pass) };
+        match recognised.purpose {
+            Purpose::Turn => {}
+            Purpose::CountTokens | Purpose::Compaction(_) | Purpose::Memory | Purpose::Title => {
+                return Ok(Verdict::Pass);
+            }
+        }
+        let thread = self.hub.thread(&recognised, asked)?;
+        thread.decide(asked)
+    }
+
+    /// All sessions rest: what was learnt is in their ledgers.
+    pub(crate) async fn rest_all(self: &Arc<Self>) {
+        let manager = self.clone();
+        let _ = tokio::task::spawn_blocking(move || manager.hub.rest_all()).await;
+    }
+}
+
+/// Why a request could not be managed. It goes as it came then.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ManageError {
+    /// It can't be prepared.
+    #[error("cannot prepare the request: {0}")]
+    Prepare(#[from] throughline_engine::PrepareError<throughline_ledger::LedgerError>),
+    /// It can't be read.
+    #[error("cannot read the request: {0}")]
+    Wire(#[from] throughline_wire::WireError),
+    /// Its ledger can't be used.
+    #[error("cannot use the session's ledger: {0}")]
+    Ledger(#[from] throughline_ledger::LedgerError),
+}

@@ -1,0 +1,63 @@
+//! What went wrong on our side, for people.
+
+use jiff::Timestamp;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// How many are remembered.
+const MOST: usize = 100;
+
+/// Why a request went as it came although something should have been done about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    Failed(String),
+    Panicked,
+    TooSlow(Duration),
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(why) => write!(f, "forwarded untouched: {why}"),
+            Self::Panicked => f.write_str("forwarded untouched: our code panicked; please report it"),
+            Self::TooSlow(limit) => {
+                write!(f, "forwarded untouched: deciding took longer than {} ms", limit.as_millis())
+            }
+        }
+    }
+}
+
+/// The newest reports, and how many there were.
+#[derive(Debug, Default)]
+pub(crate) struct Reports(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    count: u64,
+    newest: VecDeque<(Timestamp, Report)>,
+}
+
+impl Reports {
+    pub(crate) fn add(&self, at: Timestamp, report: Report) {
+        tracing::warn!("{report}");
+        let mut kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        kept.count += 1;
+        if kept.newest.len() == MOST {
+            kept.newest.pop_front();
+        }
+        kept.newest.push_back((at, report));
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).count
+    }
+
+    /// The newest, the oldest of them first.
+    pub(crate) fn newest(&self) -> Vec<(Timestamp, Report)> {
+        let kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        kept.newest.iter().cloned().collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! One conversation of a client: what was decided about it, applied to each of its requests.
+
+use super::{Asked, Client, Figures, ManageError, Recognised, Turn, Verdict, World};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use throughline_core::pipeline::Moment;
+use throughline_core::{Meta, SessionId, Wire};
+use throughline_engine::{LedgerJournal, Options, Preparer, Restored};
+use throughline_ledger::{LedgerError, SyncPolicy, Writer};
+use throughline_wire::splice::Body;
+use uuid::Uuid;
+
+/// Tells conversations apart, in this process and later ones.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ThreadKey(String);
+
+impl ThreadKey {
+    /// By the client's own name for it; else by how it begins.
+    pub(super) fn of(recognised: &Recognised, asked: &Asked) -> Result<Self, ManageError> {
+        let client = recognised.client.name();
+        let agent = recognised.agent.as_deref().unwrap_or_default();
+        Ok(match &recognised.session {
+            Some(session) => Self(format!("{client}/{session}/{agent}")),
+            None => {
+                let body = Body::parse(recognised.wire, asked.body.to_vec())?;
+                let first = body.message(0).map(|message| throughline_core::content_id(None, &message));
+                Self(format!("{client}/{}", first.as_ref().map_or("", |id| id.as_str())))
+            }
+        })
+    }
+
+    /// The ledger's name for it: always the same.
+    pub(crate) fn session(&self) -> SessionId {
+        SessionId::new(
+            Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("throughline:{}", self.0).as_bytes()).to_string(),
+        )
+    }
+}
+
+/// One conversation.
+pub(crate) struct Thread {
+    pub(super) world: Arc<World>,
+    pub(crate) key: ThreadKey,
+    pub(crate) session: SessionId,
+    pub(crate) wire: Wire,
+    pub(crate) client: Client,
+    pub(crate) cwd: Option<String>,
+    client_version: Option<String>,
+    working: Mutex<Option<Box<Working>>>,
+    pub(crate) figures: Mutex<Figures>,
+}
+
+/// What is held while a conversation is busy.
+pub(super) struct Working {
+    pub(super) preparer: Preparer,
+    pub(super) journal: LedgerJournal,
+}
+
+impl Thread {
+    pub(super) fn new(world: Arc<World>, key: ThreadKey, recognised: &Recognised) -> Self {
+        Self {
+            session: key.session(),
+            key,
+            wire: recognised.wire,
+            client: recognised.client.clone(),
+            client_version: recognised.client_version.clone(),
+            cwd: recognised
+                .cwd
+                .clone()
+                .or_else(|| world.managing.project.as_ref().map(|project| project.display().to_string())),
+            world,
+            working: Mutex::default(),
+            figures: Mutex::default(),
+        }
+    }
+
+    /// Decides about the next request of the conversation.
+    pub(super) fn decide(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
+        let moment = Moment { now: Some(asked.at), ..Moment::default() };
+        let prepared = self.work(|working| {
+            let Working { preparer, journal } = working;
+            Ok(preparer.prepare(asked.body.to_vec(), &moment, journal)?)
+        })?;
+        let changed = prepared.bytes != asked.body;
+        {
+            let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+            figures.changed += u64::from(changed);
+            figures.edits += prepared.pass.changes.len() as u64;
+        }
+        let body = changed.then(|| prepared.bytes.into());
+        Ok(Verdict::Send(Box::new(Turn::new(self.clone(), asked.clone(), body))))
+    }
+
+    /// Does something with what is held; it is fetched from the ledger first where it rests. After a panic it is fetched anew.
+    pub(super) fn work<T>(
+        &self,
+        what: impl FnOnce(&mut Working) -> Result<T, ManageError>,
+    ) -> Result<T, ManageError> {
+        let mut working = match self.working.lock() {
+            Ok(working) => working,
+            Err(poisoned) => {
+                self.working.clear_poison();
+                let mut working = poisoned.into_inner();
+                *working = None;
+                working
+            }
+        };
+        let working = match &mut *working {
+            Some(working) => working,
+            none => none.insert(Box::new(self.wake()?)),
+        };
+        what(working)
+    }
+
+    /// Only the ledger remembers it from here on, until the next request.
+    pub(super) fn rest(&self) {
+        if let Ok(mut working) = self.working.try_lock()
+            && let Some(mut working) = working.take()
+        {
+            // What could not be forced to disk is written all the same.
+            let _ = working.journal.end_turn();
+        }
+    }
+
+    fn wake(&self) -> Result<Working, LedgerError> {
+        let home = &self.world.home;
+        let managing = &self.world.managing;
+        let options = Options {
+            profile: managing.profile.clone(),
+            window: managing.window,
+            tools: managing.tools,
+            cache_edits: false,
+        };
+        let mut preparer = Preparer::new(self.wire, options);
+        let writer = match home.find_exact(&self.session) {
+            Ok(path) => {
+                let writer = Writer::open(home, &path, SyncPolicy::Turn)?;
+                preparer.restore(Restored::read(home, &path)?);
+                writer
+            }
+            Err(_) => {
+                let meta = Meta {
+                    cwd: self.cwd.clone(),
+                    client_version: self.client_version.clone(),
+                    ..Meta::new(self.session.clone(), (self.world.now)(), self.client.name())
+                };
+                Writer::create(home, meta, SyncPolicy::Turn)?
+            }
+        };
+        Ok(Working { preparer, journal: LedgerJournal::new(writer, &self.folder()) })
+    }
+
+    /// The folder for what belongs to the session beside its ledger.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.world.home.root().join("sessions-data").join(self.session.as_str())
+    }
+}

@@ -1,0 +1,100 @@
+//! A request on its way, and its answer.
+
+use super::{Asked, Thread};
+use crate::relay::legible;
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use std::sync::{Arc, PoisonError};
+use throughline_core::Usage;
+use throughline_wire::sse;
+use throughline_wire::stream::StreamDecoder;
+use throughline_wire::{Response, Stop};
+
+/// A request that goes to the provider.
+pub(crate) struct Turn {
+    thread: Arc<Thread>,
+    asked: Arc<Asked>,
+    /// What is sent instead of the client's.
+    body: Option<Bytes>,
+}
+
+/// What was seen of an answer.
+pub(crate) struct Seen {
+    pub(crate) headers: HeaderMap,
+    pub(crate) pieces: Vec<Bytes>,
+    /// Nothing of it was too much to be held.
+    pub(crate) is_whole: bool,
+    pub(crate) ended: Ended,
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Well,
+    /// The provider's connection broke.
+    Broken,
+    /// The client's did.
+    ClientLeft,
+}
+
+impl Turn {
+    pub(super) fn new(thread: Arc<Thread>, asked: Arc<Asked>, body: Option<Bytes>) -> Self {
+        Self { thread, asked, body }
+    }
+
+    /// What is sent instead of the client's own body.
+    pub(crate) fn body(&self) -> Option<&Bytes> {
+        self.body.as_ref()
+    }
+
+    /// The provider refused: what to send instead, if something can be done about it.
+    pub(crate) async fn cure(&mut self, status: StatusCode, report: &[u8]) -> Option<Self> {
+        let _ = (status, report);
+        None
+    }
+
+    /// There was no answer at all.
+    pub(crate) fn unanswered(self) {}
+
+    /// The answer is over. What it says is learnt off the client's path.
+    pub(crate) fn finish(self, seen: Seen) {
+        // Without a runtime the process is about to end.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn_blocking(move || self.learn(&seen));
+        }
+    }
+
+    fn learn(self, seen: &Seen) {
+        let Some(response) = seen.response(&self.thread, self.thread.world.limits.answer_bytes) else {
+            return;
+        };
+        let mut figures = self.thread.figures.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.requests += 1;
+        figures.usage += response.usage;
+        drop(figures);
+        let _ = &self.asked;
+    }
+}
+
+impl Seen {
+    /// The answer, as far as it came.
+    fn response(&self, thread: &Thread, most: usize) -> Option<Response> {
+        let bytes = self.pieces.concat();
+        let bytes = legible(&self.headers, &bytes, most)?;
+        let kind = self.headers.get(http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            return Response::decode(thread.wire, &bytes).ok();
+        }
+        let mut decoder = StreamDecoder::new(thread.wire);
+        let mut parser = sse::Parser::new(most);
+        let mut events = Vec::new();
+        let parsed = parser.push(&bytes, &mut events);
+        for event in &events {
+            // What can't be understood is left out; the client has it.
+            let _ = decoder.push(event);
+        }
+        let response = decoder.finish();
+        let is_over = self.is_whole && self.ended == Ended::Well && parsed.is_ok();
+        (is_over || response.stop != Stop::CutOff || response.usage != Usage::default()).then_some(response)
+    }
+}

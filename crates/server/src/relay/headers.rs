@@ -1,0 +1,49 @@
+//! Which headers go on.
+
+use http::header::{
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue};
+
+/// What only concerns one connection.
+const OF_THE_HOP: [HeaderName; 7] =
+    [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
+const KEEP_ALIVE: &str = "keep-alive";
+/// What a client says to us with.
+const OURS: &str = "x-throughline-";
+
+/// Takes out what only concerns the connection it came by.
+pub(super) fn drop_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|names| names.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in OF_THE_HOP.iter().chain(&named) {
+        headers.remove(name);
+    }
+    headers.remove(KEEP_ALIVE);
+}
+
+/// The headers of a request as they go up: without what was said to us, for the host that it goes to.
+pub(super) fn go_up(headers: &mut HeaderMap, host: &Authority) {
+    drop_hop(headers);
+    let ours: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with(OURS)).cloned().collect();
+    for name in ours {
+        headers.remove(name);
+    }
+    if let Ok(host) = HeaderValue::from_str(host.as_str()) {
+        headers.insert(HOST, host);
+    }
+}
+
+/// The body was written anew: plain, and of another length.
+pub(super) fn with_new_body(headers: &mut HeaderMap, length: usize) {
+    headers.remove(CONTENT_ENCODING);
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+}

@@ -1,0 +1,206 @@
+//! How a request gets to its provider, and the answer back.
+
+mod coding;
+mod headers;
+mod watch;
+
+use crate::endpoint::{Api, Endpoint};
+use crate::manage::{Asked, LocalAnswer, Turn, Verdict};
+use crate::serve::Shared;
+use crate::upstream::RequestBody;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, request};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Either, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use serde_json::json;
+use std::error::Error;
+use std::sync::Arc;
+
+pub(crate) use coding::legible;
+
+/// What a client is sent.
+pub(crate) type Body = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
+
+/// The provider's connection broke before it answered: the client's ends too, as it would have without us.
+#[derive(Debug, thiserror::Error)]
+#[error("the provider closed the connection without an answer")]
+pub(crate) struct Broken;
+
+/// A body that is there as a whole.
+pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A plain answer of our own.
+pub(crate) fn text(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = Response::new(whole(text.to_owned()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+/// Passes a request on, with what is decided about it.
+pub(crate) async fn pass_on(
+    shared: &Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Broken> {
+    let (head, body) = request.into_parts();
+    let endpoint = Endpoint::of(&head.method, head.uri.path());
+    let api = Api::of(endpoint, head.uri.path(), &head.headers);
+    if endpoint == Endpoint::Other {
+        // Files and the like: nobody looks at them, and they may be large.
+        let sent = Sending { shared, api, head: &head }.send(&head.headers, Either::Right(body)).await;
+        return match sent {
+            Ok(response) => Ok(watch::untouched(response)),
+            Err(error) => unreachable_upstream(shared, api, &error),
+        };
+    }
+    let body = match Limited::new(body, shared.settings.limits.request_bytes).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let most = shared.settings.limits.request_bytes;
+            return Ok(error_answer(
+                api,
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "request_too_large",
+                &format!(
+                    "the request is larger than {most} bytes, which is all that this proxy takes (proxy.request_bytes)"
+                ),
+            ));
+        }
+        Err(_) => return Err(Broken),
+    };
+    let verdict = match &shared.manager {
+        Some(manager) => {
+            let limit = shared.settings.limits.request_bytes;
+            let plain = if coding::is_plain(&head.headers) {
+                Some(body.clone())
+            } else {
+                coding::legible(&head.headers, &body, limit).map(Bytes::from)
+            };
+            match plain {
+                Some(body) => {
+                    let at = (shared.settings.now)();
+                    manager.consider(Asked { endpoint, headers: head.headers.clone(), body, at }).await
+                }
+                None => Verdict::Pass,
+            }
+        }
+        None => Verdict::Pass,
+    };
+    let sending = Sending { shared, api, head: &head };
+    match verdict {
+        Verdict::Answer(answer) => Ok(local_answer(answer)),
+        Verdict::Pass => match sending.send(&head.headers, Either::Left(Full::new(body))).await {
+            Ok(response) => Ok(watch::untouched(response)),
+            Err(error) => unreachable_upstream(shared, api, &error),
+        },
+        Verdict::Send(turn) => sending.hold(*turn, body).await,
+    }
+}
+
+/// A request on its way to one provider.
+struct Sending<'a> {
+    shared: &'a Arc<Shared>,
+    api: Api,
+    head: &'a request::Parts,
+}
+
+impl Sending<'_> {
+    async fn send(
+        &self,
+        headers: &HeaderMap,
+        body: RequestBody,
+    ) -> Result<Response<Incoming>, hyper_util::client::legacy::Error> {
+        let upstream = self.shared.settings.upstreams.of(self.api);
+        let mut request = Request::new(body);
+        *request.method_mut() = self.head.method.clone();
+        // An address that can't be put together is the client's own, and refused by the provider.
+        *request.uri_mut() = upstream.address(self.api, &self.head.uri).unwrap_or_default();
+        *request.headers_mut() = headers.clone();
+        // It holds how the client wrote the names of its headers.
+        *request.extensions_mut() = self.head.extensions.clone();
+        headers::go_up(request.headers_mut(), upstream.authority());
+        self.shared.client.send(self.api, request).await
+    }
+
+    /// Sends a request that somebody decided about, and has the answer watched.
+    async fn hold(&self, mut turn: Turn, original: Bytes) -> Result<Response<Body>, Broken> {
+        loop {
+            let (headers, body) = match turn.body() {
+                Some(edited) => {
+                    let mut headers = self.head.headers.clone();
+                    headers::with_new_body(&mut headers, edited.len());
+                    (headers, edited.clone())
+                }
+                None => (self.head.headers.clone(), original.clone()),
+            };
+            let response = match self.send(&headers, Either::Left(Full::new(body))).await {
+                Ok(response) => response,
+                Err(error) => {
+                    turn.unanswered();
+                    return unreachable_upstream(self.shared, self.api, &error);
+                }
+            };
+            if response.status().is_success() {
+                return Ok(watch::watched(response, turn, self.shared.settings.limits.answer_bytes));
+            }
+            // Errors are short: the whole of it is read, so that what can be cured is.
+            let (head, body) = response.into_parts();
+            let Ok(body) = Limited::new(body, self.shared.settings.limits.answer_bytes).collect().await
+            else {
+                turn.unanswered();
+                return Err(Broken);
+            };
+            let body = body.to_bytes();
+            let report = coding::legible(&head.headers, &body, self.shared.settings.limits.answer_bytes);
+            match turn.cure(head.status, report.as_deref().unwrap_or_default()).await {
+                Some(cured) => turn = cured,
+                None => return Ok(watch::as_received(head, body)),
+            }
+        }
+    }
+}
+
+/// What the client is told if its provider can't be reached.
+fn unreachable_upstream(
+    shared: &Shared,
+    api: Api,
+    error: &hyper_util::client::legacy::Error,
+) -> Result<Response<Body>, Broken> {
+    if !error.is_connect() {
+        return Err(Broken);
+    }
+    let mut why = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        why = format!("{why}: {error}");
+        cause = error.source();
+    }
+    let upstream = shared.settings.upstreams.of(api);
+    let message = format!("throughline can't reach {upstream}: {why}");
+    tracing::warn!("{message}");
+    Ok(error_answer(api, StatusCode::BAD_GATEWAY, "api_error", &message))
+}
+
+/// An error in the provider's own form.
+fn error_answer(api: Api, status: StatusCode, kind: &str, message: &str) -> Response<Body> {
+    let error = json!({"type": kind, "message": message});
+    let body = match api {
+        Api::Anthropic => json!({"type": "error", "error": error}),
+        Api::OpenAi => json!({"error": error}),
+    };
+    let mut response = Response::new(whole(body.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn local_answer(answer: LocalAnswer) -> Response<Body> {
+    let mut response = Response::new(whole(answer.body));
+    *response.status_mut() = answer.status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
+    response
+}

@@ -1,0 +1,149 @@
+//! Listening.
+
+use crate::manage::Manager;
+use crate::upstream::Client;
+use crate::{Settings, guard, local, relay};
+use http::{Request, StatusCode};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long open answers may go on once the server is told to stop.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long a connection may take to send the head of a request.
+const HEAD: Duration = Duration::from_secs(30);
+
+/// Why a server can't start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address is taken, or not of this machine.
+    #[error("cannot listen on {address}: {error}; choose another with --port")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The certificates to trust can't be read.
+    #[error("cannot read certificates from {}: {why}; it must be PEM", file.display())]
+    Certificates {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// No encryption.
+    #[error("cannot set up TLS: {0}")]
+    Tls(String),
+}
+
+/// What every connection works with.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) client: Client,
+    pub(crate) manager: Option<Arc<Manager>>,
+    pub(crate) address: SocketAddr,
+}
+
+/// A proxy on loopback.
+pub struct Server;
+
+/// A server at work. Dropping it stops it at once.
+pub struct Running {
+    shared: Arc<Shared>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Starts to listen.
+    pub async fn start(settings: Settings) -> Result<Running, StartError> {
+        let failed = |error| StartError::Listen { address: settings.listen, error };
+        let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let client = Client::new(&settings.upstreams, settings.limits.connect)?;
+        let manager = settings.manage.clone().map(|managing| Arc::new(Manager::new(&settings, managing)));
+        let shared = Arc::new(Shared { settings, client, manager, address });
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(listen(listener, shared.clone(), stop.clone()));
+        Ok(Running { shared, stop, task })
+    }
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// Takes no more requests, and lets the open ones end for a while. What was learnt is in the ledgers then.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        // A task that was aborted has nothing to say.
+        let _ = (&mut self.task).await;
+        if let Some(manager) = &self.shared.manager {
+            manager.rest_all().await;
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.task.abort();
+    }
+}
+
+async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) {
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1().preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(HEAD);
+    http.http2().timer(TokioTimer::new());
+    let open = GracefulShutdown::new();
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file descriptors, as a rule: others may be closed by then.
+                    tracing::warn!("cannot accept a connection: {error}");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+            () = stop.cancelled() => break,
+        };
+        let _ = stream.set_nodelay(true);
+        let shared = shared.clone();
+        let service = service_fn(move |request| answer(shared.clone(), request));
+        let connection = http.serve_connection(TokioIo::new(stream), service).into_owned();
+        let connection = open.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!("a connection ended: {error}");
+            }
+        });
+    }
+    let _ = tokio::time::timeout(GRACE, open.shutdown()).await;
+}
+
+async fn answer(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<http::Response<relay::Body>, relay::Broken> {
+    if let Err(refused) = guard::meant_for_us(request.headers(), request.uri(), shared.address) {
+        return Ok(relay::text(StatusCode::FORBIDDEN, &format!("{refused}\n")));
+    }
+    if local::is_ours(request.uri().path()) {
+        return Ok(local::answer(&shared, request).await);
+    }
+    relay::pass_on(&shared, request).await
+}

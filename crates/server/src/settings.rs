@@ -1,0 +1,98 @@
+//! Everything a server is told.
+
+use crate::{Token, Upstreams};
+use jiff::Timestamp;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+use throughline_core::profile::Profile;
+use throughline_core::stages::OwnTools;
+use throughline_ledger::Home;
+
+/// Everything a server is told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it listens; port 0 is any that is free.
+    pub listen: SocketAddr,
+    /// Where requests go.
+    pub upstreams: Upstreams,
+    /// Where sessions are kept.
+    pub home: Home,
+    /// What opens the page and the control calls.
+    pub token: Token,
+    /// What is done about requests; `None`: nothing, they are only passed on.
+    pub manage: Option<Managing>,
+    /// What is held at most, and for how long.
+    pub limits: Limits,
+    /// The time.
+    pub now: fn() -> Timestamp,
+}
+
+impl Settings {
+    /// On a free port of this machine, with everything as usual.
+    pub fn new(home: Home, upstreams: Upstreams) -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            upstreams,
+            home,
+            token: Token::fresh(),
+            manage: Some(Managing::default()),
+            limits: Limits::default(),
+            now: Timestamp::now,
+        }
+    }
+}
+
+/// What is done about requests.
+#[derive(Clone, Debug)]
+pub struct Managing {
+    /// The rules of the pipeline.
+    pub profile: Profile,
+    /// The context window in tokens; by default that of the model.
+    pub window: Option<u64>,
+    /// Which of our tools the model is offered.
+    pub tools: OwnTools,
+    /// Whether compactions that a client asks its provider for are answered here.
+    pub take_over_compaction: bool,
+    /// The folder of sessions whose client does not say where it runs.
+    pub project: Option<PathBuf>,
+}
+
+impl Default for Managing {
+    fn default() -> Self {
+        Self {
+            profile: Profile::throughline(),
+            window: None,
+            tools: OwnTools::default(),
+            take_over_compaction: false,
+            project: None,
+        }
+    }
+}
+
+/// What is held at most, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of a request; larger ones are refused with 413.
+    pub request_bytes: usize,
+    /// Bytes of an answer that are held to learn from it; of longer ones only the end is not known.
+    pub answer_bytes: usize,
+    /// How long our own work on a request may take before it is forwarded as it came.
+    pub our_time: Duration,
+    /// How long a connection to a provider may take.
+    pub connect: Duration,
+    /// How long a session may rest before only its ledger remembers it.
+    pub rest: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_bytes: 64 << 20,
+            answer_bytes: 32 << 20,
+            our_time: Duration::from_secs(2),
+            connect: Duration::from_secs(30),
+            rest: Duration::from_secs(60),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The proxy over real sockets.
+
+mod kit;
+mod passing;

@@ -1,0 +1,60 @@
+//! What passes through is what came, to the byte.
+
+use crate::kit::{Asking, World};
+use serde_json::json;
+use throughline_testkit::Answer;
+
+fn hello() -> Vec<u8> {
+    // Spaces and an order of keys that no encoder of ours would write.
+    br#"{ "stream":true,"max_tokens" : 9, "messages": [{"content":"hello","role":"user"}],"model":"m" }"#
+        .to_vec()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_needs_nothing_arrives_as_it_was_sent() {
+    let world = World::new(Answer::text("Good day.")).await;
+    let ask = Asking::post("/v1/messages?beta=true", hello())
+        .header("anthropic-version", "2023-06-01")
+        .header("anthropic-beta", "a-2025,b-2026")
+        .header("X-Api-Key", "sk-test")
+        .header("x-throughline-session", "one")
+        .header("Connection", "close, x-of-the-hop")
+        .header("x-of-the-hop", "1");
+    let through = world.ask(ask.clone()).await;
+    let alone = throughline_testkit::Server::start(Answer::text("Good day.")).unwrap();
+    let direct = ask.of(alone.address()).await;
+    assert_eq!(through.text(), direct.text());
+    assert!(through.is_whole && through.status == 200);
+    assert_eq!(through.header("content-type"), direct.header("content-type"));
+    let seen = &world.provider.requests()[0];
+    assert_eq!(seen.body, hello());
+    assert_eq!(seen.header("anthropic-beta"), Some("a-2025,b-2026"));
+    assert_eq!(seen.header("x-api-key"), Some("sk-test"));
+    assert_eq!(seen.header("x-throughline-session"), None, "what is said to us goes no further");
+    assert_eq!(seen.header("x-of-the-hop"), None);
+    assert_eq!(seen.header("host"), Some(world.provider.address().to_string().as_str()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_by_another_name_is_not_answered() {
+    let world = World::new(Answer::text("Good day.")).await;
+    let reply = world.ask(Asking::post("/v1/messages", hello()).header("Host", "evil.example")).await;
+    assert_eq!(reply.status, 403);
+    let from = Asking::post("/v1/messages", hello()).header("Origin", "http://evil.example");
+    assert_eq!(world.ask(from).await.status, 403);
+    assert_eq!(world.ask(Asking::get("/")).await.status, 401);
+    assert_eq!(world.ask(Asking::get("/health")).await.status, 200);
+    assert!(world.provider.requests().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_too_large_is_refused_in_the_providers_form() {
+    let world = World::with(Answer::text("Good day."), |settings| settings.limits.request_bytes = 50).await;
+    let reply = world.ask(Asking::post("/v1/messages", hello())).await;
+    assert_eq!(reply.status, 413);
+    let error: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
+    assert_eq!(error["error"]["type"], "request_too_large");
+    let reply =
+        world.ask(Asking::post("/v1/chat/completions", json!({"x": "y".repeat(99)}).to_string())).await;
+    assert_eq!(reply.status, 413);
+}
