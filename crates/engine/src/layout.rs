@@ -116,19 +116,52 @@ impl Layout {
         places: &HashMap<MessageId, usize>,
         written: &mut Written,
     ) -> Result<Changes, SpliceError> {
-        let mut slots: Vec<Slot<'_>> = Vec::with_capacity(self.messages.len());
-        for Shown { message, as_said } in &self.messages {
-            match places.get(&message.id) {
-                Some(place) if *as_said => slots.push(Slot::Keep(*place)),
-                place => {
-                    let element = place.and_then(|place| body.element(*place));
-                    let fragments = written.fragments(body.wire(), message, element);
-                    slots.extend(fragments.into_iter().map(Slot::Written));
-                }
+        body.changes(&slots(&self.messages, body, places, written))
+    }
+
+    /// What must change in a body that has the client's messages up to `last` and goes on by itself. `None` if that message is
+    /// no longer shown: what stands in its place covers more.
+    pub(crate) fn changes_up_to(
+        &self,
+        last: &MessageId,
+        body: &Body,
+        places: &HashMap<MessageId, usize>,
+        written: &mut Written,
+    ) -> Result<Option<Changes>, SpliceError> {
+        let (Some(shown), Some(place)) =
+            (self.messages.iter().rposition(|shown| shown.message.id == *last), places.get(last))
+        else {
+            return Ok(None);
+        };
+        // What was told behind it belongs to it.
+        let told =
+            self.messages[shown + 1..].iter().take_while(|shown| !places.contains_key(&shown.message.id));
+        let until = shown + 1 + told.count();
+        let mut slots = slots(&self.messages[..until], body, places, written);
+        slots.extend((place + 1..body.len()).map(Slot::Keep));
+        body.changes(&slots).map(Some)
+    }
+}
+
+/// What stands at each place of a request.
+fn slots<'a>(
+    messages: &'a [Shown],
+    body: &Body,
+    places: &HashMap<MessageId, usize>,
+    written: &mut Written,
+) -> Vec<Slot<'a>> {
+    let mut slots: Vec<Slot<'_>> = Vec::with_capacity(messages.len());
+    for Shown { message, as_said } in messages {
+        match places.get(&message.id) {
+            Some(place) if *as_said => slots.push(Slot::Keep(*place)),
+            place => {
+                let element = place.and_then(|place| body.element(*place));
+                let fragments = written.fragments(body.wire(), message, element);
+                slots.extend(fragments.into_iter().map(Slot::Written));
             }
         }
-        body.changes(&slots)
     }
+    slots
 }
 
 fn as_shown(message: Arc<Message>, entry: &Entry) -> Shown {

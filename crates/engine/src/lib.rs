@@ -25,7 +25,7 @@ mod written;
 pub use compact::{CompactError, Order, WrittenDraft, compact, compact_by_model};
 pub use folder::{LedgerJournal, RequestFolder};
 pub use handbook::{CrewStart, Hire};
-pub use prepare::{Options, PrepareError, Prepared, Preparer, Restored};
+pub use prepare::{Options, PrepareError, Prepared, Preparer, Restored, Taken, WriteError};
 pub use recall::Recall;
 
 /// The example of the guide compiles.

@@ -192,6 +192,11 @@ impl Pipeline {
         self.counter.text(text)
     }
 
+    /// Tokens of a message, as the model counts.
+    pub fn count_message(&mut self, message: &Message) -> u64 {
+        self.counter.message(message).total()
+    }
+
     /// Says where the session runs.
     pub fn set_cwd(&mut self, cwd: &str) {
         self.knowledge.change(|known| known.facts.set_cwd(cwd));

@@ -9,3 +9,4 @@ mod hooks;
 mod prepare;
 mod session;
 mod telemetry;
+mod told;

@@ -79,7 +79,8 @@ impl Thread {
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
         let prepared = self.work(|working| {
             let Working { preparer, journal } = working;
-            Ok(preparer.prepare(asked.body.to_vec(), &moment, journal)?)
+            preparer.take(asked.body.to_vec(), &moment, journal)?;
+            Ok(preparer.ready(&moment, journal)?)
         })?;
         let changed = prepared.bytes != asked.body;
         {
