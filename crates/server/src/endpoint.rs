@@ -48,19 +48,25 @@ impl Endpoint {
 pub(crate) enum Api {
     Anthropic,
     OpenAi,
+    /// OpenAI's, as those speak it who are logged in with ChatGPT: another place, another path.
+    ChatGpt,
 }
+
+/// The account that only requests with a ChatGPT login name.
+const CHATGPT_ACCOUNT: &str = "chatgpt-account-id";
 
 impl Api {
     /// By the endpoint; of paths that both have, by the headers that only one of them asks for.
     pub(crate) fn of(endpoint: Endpoint, path: &str, headers: &HeaderMap) -> Self {
+        let open_ai = if headers.contains_key(CHATGPT_ACCOUNT) { Self::ChatGpt } else { Self::OpenAi };
         match endpoint.wire() {
             Some(Wire::Anthropic) => Self::Anthropic,
-            Some(Wire::Responses | Wire::Chat) => Self::OpenAi,
+            Some(Wire::Responses | Wire::Chat) => open_ai,
             None if path.starts_with("/v1/messages") => Self::Anthropic,
             None if headers.contains_key("anthropic-version") || headers.contains_key("x-api-key") => {
                 Self::Anthropic
             }
-            None => Self::OpenAi,
+            None => open_ai,
         }
     }
 }
@@ -88,5 +94,9 @@ mod tests {
         assert_eq!(Api::of(Endpoint::Other, "/v1/models", &headers), Api::OpenAi);
         headers.insert("anthropic-version", http::HeaderValue::from_static("2023-06-01"));
         assert_eq!(Api::of(Endpoint::Other, "/v1/models", &headers), Api::Anthropic);
+        let mut headers = HeaderMap::new();
+        headers.insert(CHATGPT_ACCOUNT, http::HeaderValue::from_static("acc"));
+        assert_eq!(Api::of(Endpoint::Answer(Wire::Responses), "/v1/responses", &headers), Api::ChatGpt);
+        assert_eq!(Api::of(Endpoint::Other, "/v1/models", &headers), Api::ChatGpt);
     }
 }

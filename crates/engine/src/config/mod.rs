@@ -31,6 +31,7 @@ mod origin;
 mod page;
 mod permissions;
 mod profiles;
+mod proxy;
 mod schema;
 mod sections;
 mod tables;
@@ -48,6 +49,7 @@ pub use model::{ModelSettings, ScribeSettings};
 pub use origin::{Origin, Place};
 pub use page::reference;
 pub use permissions::{PermissionMode, PermissionSettings};
+pub use proxy::ProxySettings;
 pub use types::{AgentSettings, Storage, Sync, Telemetry, Tools, Window, Writer};
 
 use crate::hooks::HookSettings;
@@ -93,6 +95,8 @@ pub struct Config {
     pub telemetry: Telemetry,
     /// Servers of tools.
     pub mcp: Mcp,
+    /// Between other agents and their providers.
+    pub proxy: ProxySettings,
     settings: Settings,
 }
 
@@ -132,6 +136,7 @@ impl Config {
             hooks: section(&settings, "hooks")?,
             telemetry: section(&settings, "telemetry")?,
             mcp: section(&settings, "mcp")?,
+            proxy: section(&settings, "proxy")?,
             settings,
         })
     }

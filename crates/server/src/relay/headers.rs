@@ -14,6 +14,11 @@ const KEEP_ALIVE: &str = "keep-alive";
 /// What a client says to us with.
 const OURS: &str = "x-throughline-";
 
+/// Whether the connection is to become a WebSocket.
+pub(super) fn wants_websocket(headers: &HeaderMap) -> bool {
+    headers.get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"))
+}
+
 /// Takes out what only concerns the connection it came by.
 pub(super) fn drop_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers

@@ -49,6 +49,11 @@ pub(crate) async fn pass_on(
     let (head, body) = request.into_parts();
     let endpoint = Endpoint::of(&head.method, head.uri.path());
     let api = Api::of(endpoint, head.uri.path(), &head.headers);
+    if headers::wants_websocket(&head.headers) {
+        // What is said there can't be managed. Clients that offer it (Codex) ask over HTTP when they read this.
+        let why = "this proxy does not speak WebSocket; ask over HTTP";
+        return Ok(error_answer(api, StatusCode::UPGRADE_REQUIRED, "upgrade_required", why));
+    }
     if endpoint == Endpoint::Other {
         // Files and the like: nobody looks at them, and they may be large.
         let sent = Sending { shared, api, head: &head }.send(&head.headers, Either::Right(body)).await;
@@ -190,7 +195,7 @@ fn error_answer(api: Api, status: StatusCode, kind: &str, message: &str) -> Resp
     let error = json!({"type": kind, "message": message});
     let body = match api {
         Api::Anthropic => json!({"type": "error", "error": error}),
-        Api::OpenAi => json!({"error": error}),
+        Api::OpenAi | Api::ChatGpt => json!({"error": error}),
     };
     let mut response = Response::new(whole(body.to_string()));
     *response.status_mut() = status;

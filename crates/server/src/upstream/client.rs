@@ -23,15 +23,19 @@ const KEPT: Duration = Duration::from_secs(90);
 
 /// The connections to each upstream.
 pub(crate) struct Client {
-    anthropic: Pool<HttpsConnector<HttpConnector>, RequestBody>,
-    openai: Pool<HttpsConnector<HttpConnector>, RequestBody>,
+    anthropic: Connections,
+    openai: Connections,
+    chatgpt: Connections,
 }
+
+type Connections = Pool<HttpsConnector<HttpConnector>, RequestBody>;
 
 impl Client {
     pub(crate) fn new(upstreams: &Upstreams, connect: Duration) -> Result<Self, StartError> {
         Ok(Self {
-            anthropic: pool(&upstreams.anthropic, connect)?,
-            openai: pool(&upstreams.openai, connect)?,
+            anthropic: pool(upstreams.of(Api::Anthropic), connect)?,
+            openai: pool(upstreams.of(Api::OpenAi), connect)?,
+            chatgpt: pool(upstreams.of(Api::ChatGpt), connect)?,
         })
     }
 
@@ -44,14 +48,12 @@ impl Client {
         match api {
             Api::Anthropic => self.anthropic.request(request).await,
             Api::OpenAi => self.openai.request(request).await,
+            Api::ChatGpt => self.chatgpt.request(request).await,
         }
     }
 }
 
-fn pool(
-    upstream: &Upstream,
-    connect: Duration,
-) -> Result<Pool<HttpsConnector<HttpConnector>, RequestBody>, StartError> {
+fn pool(upstream: &Upstream, connect: Duration) -> Result<Connections, StartError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);

@@ -10,13 +10,15 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where requests of each of the two APIs go. There are no others: the proxy is not open.
+/// Where requests of each API go. There are no others: the proxy is not open.
 #[derive(Clone, Debug)]
 pub struct Upstreams {
     /// Anthropic's, or one that speaks like it.
     pub anthropic: Upstream,
     /// OpenAI's, or one that speaks like it.
     pub openai: Upstream,
+    /// Where those of a ChatGPT login go; `None`: where OpenAI's do.
+    pub chatgpt: Option<Upstream>,
 }
 
 impl Default for Upstreams {
@@ -30,6 +32,7 @@ impl Default for Upstreams {
         Self {
             anthropic: known(Scheme::HTTPS, "api.anthropic.com", ""),
             openai: known(Scheme::HTTPS, "api.openai.com", "/v1"),
+            chatgpt: Some(known(Scheme::HTTPS, "chatgpt.com", "/backend-api/codex")),
         }
     }
 }
@@ -39,6 +42,7 @@ impl Upstreams {
         match api {
             Api::Anthropic => &self.anthropic,
             Api::OpenAi => &self.openai,
+            Api::ChatGpt => self.chatgpt.as_ref().unwrap_or(&self.openai),
         }
     }
 }
@@ -121,7 +125,9 @@ impl Upstream {
         let rest = match api {
             Api::Anthropic => wanted,
             // Its own path takes the place of ours.
-            Api::OpenAi => wanted.strip_prefix("/v1").filter(|rest| is_rest(rest)).unwrap_or(wanted),
+            Api::OpenAi | Api::ChatGpt => {
+                wanted.strip_prefix("/v1").filter(|rest| is_rest(rest)).unwrap_or(wanted)
+            }
         };
         Uri::builder()
             .scheme(self.scheme.clone())

@@ -33,6 +33,7 @@ impl World {
         let upstreams = Upstreams {
             anthropic: Upstream::anthropic(&base).unwrap(),
             openai: Upstream::openai(&base).unwrap(),
+            chatgpt: Some(Upstream::openai(&format!("{base}/backend-api/codex")).unwrap()),
         };
         let mut settings = Settings::new(home.clone(), upstreams);
         change(&mut settings);

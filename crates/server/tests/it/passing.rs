@@ -58,3 +58,22 @@ async fn a_request_that_is_too_large_is_refused_in_the_providers_form() {
         world.ask(Asking::post("/v1/chat/completions", json!({"x": "y".repeat(99)}).to_string())).await;
     assert_eq!(reply.status, 413);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chatgpt_login_is_sent_to_where_it_holds() {
+    let world = World::new(Answer::text("Good day.")).await;
+    let get = |path: &str| Asking::get(path).header("ChatGPT-Account-ID", "acc_1");
+    world.ask(get("/v1/models?client_version=1")).await;
+    world.ask(Asking::get("/v1/models")).await;
+    let asked: Vec<String> = world.provider.requests().iter().map(|seen| seen.path.clone()).collect();
+    assert_eq!(asked, ["/backend-api/codex/models", "/v1/models"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_wants_a_websocket_is_told_to_ask_over_http() {
+    let world = World::new(Answer::text("Good day.")).await;
+    let ask =
+        Asking::get("/v1/responses").header("Upgrade", "websocket").header("Sec-WebSocket-Version", "13");
+    assert_eq!(world.ask(ask).await.status, 426);
+    assert!(world.provider.requests().is_empty());
+}

@@ -5,6 +5,7 @@ mod memory;
 mod model;
 mod permissions;
 pub(super) mod profile;
+mod proxy;
 
 use super::key::{Key, Kind, Scope};
 use super::schema::{Note, Part, fits};
@@ -147,6 +148,7 @@ pub(super) fn keys() -> Vec<Key> {
         hooks(),
         Part { prefix: "telemetry", base: &telemetry, notes: TELEMETRY, scope: NETWORK, check: fits }.keys(),
         mcp::keys(),
+        proxy::keys(),
         profile::keys(),
     ]
     .into_iter()

@@ -7,6 +7,7 @@ mod mistakes;
 mod permissions;
 mod project;
 mod properties;
+mod proxy;
 mod shown;
 
 use std::collections::BTreeMap;
