@@ -20,6 +20,7 @@ mod token;
 mod upstream;
 
 pub use endpoint::Endpoint;
+pub use manage::{Accounted, Context, Figures, SessionSnapshot, SessionStats, Snapshot, Stats, stats};
 pub use serve::{Running, Server, StartError};
 pub use settings::{Limits, Managing, Settings};
 pub use token::Token;

@@ -2,7 +2,7 @@
 
 use crate::manage::Manager;
 use crate::upstream::Client;
-use crate::{Settings, guard, local, relay};
+use crate::{Settings, Snapshot, guard, local, relay};
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -83,6 +83,11 @@ impl Running {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.shared.address
+    }
+
+    /// What there is to see of its conversations; `None` if it only passes requests on.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        self.shared.manager.as_ref().map(|manager| manager.snapshot())
     }
 
     /// Takes no more requests, and lets the open ones end for a while. What was learnt is in the ledgers then.

@@ -3,16 +3,19 @@
 //! [`Manager::consider`] recognises whose request it is (`recognise/`), finds the conversation (`hub.rs`) and has its
 //! [`Thread`] decide (`thread.rs`). What goes on is a [`Turn`]: it is asked again when the provider refuses, and told the answer.
 
+mod account;
 mod figures;
 mod hub;
 mod recognise;
 mod reports;
+mod snapshot;
 mod thread;
 mod turn;
 
-pub(crate) use figures::Figures;
+pub use figures::{Accounted, Figures};
 pub(crate) use recognise::{Client, Purpose, Recognised};
 pub(crate) use reports::{Report, Reports};
+pub use snapshot::{Context, SessionSnapshot, SessionStats, Snapshot, Stats, stats};
 pub(crate) use thread::{Thread, ThreadKey};
 pub(crate) use turn::{Ended, Seen, Turn};
 
@@ -60,6 +63,8 @@ pub(crate) struct World {
     pub(crate) home: Home,
     pub(crate) reports: Reports,
     pub(crate) now: fn() -> Timestamp,
+    /// Since when the server runs.
+    pub(crate) since: Timestamp,
 }
 
 /// Decides about requests.
@@ -78,6 +83,7 @@ impl Manager {
             home: settings.home.clone(),
             reports: Reports::default(),
             now: settings.now,
+            since: (settings.now)(),
         });
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self { hub: Hub::new(world.clone()), world, at_once: Arc::new(Semaphore::new(cores * 4)) }
@@ -116,6 +122,21 @@ impl Manager {
         }
         let thread = self.hub.thread(&recognised, asked)?;
         thread.decide(asked)
+    }
+
+    /// What there is to see now.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let mut sessions: Vec<_> = self.hub.threads().iter().map(|thread| thread.snapshot()).collect();
+        sessions.sort_by(|a, b| b.last.cmp(&a.last));
+        let mut total = Figures::default();
+        sessions.iter().for_each(|session| total.add(&session.figures));
+        Snapshot {
+            at: (self.world.now)(),
+            since: self.world.since,
+            sessions,
+            total,
+            failures: self.world.reports.count(),
+        }
     }
 
     /// All sessions rest: what was learnt is in their ledgers.

@@ -1,8 +1,9 @@
 //! One conversation of a client: what was decided about it, applied to each of its requests.
 
-use super::{Asked, Client, Figures, ManageError, Recognised, Turn, Verdict, World};
+use super::account::Account;
+use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throughline_core::pipeline::Moment;
 use throughline_core::{Meta, SessionId, Wire};
 use throughline_engine::{LedgerJournal, Options, Preparer, Restored};
@@ -45,9 +46,12 @@ pub(crate) struct Thread {
     pub(crate) wire: Wire,
     pub(crate) client: Client,
     pub(crate) cwd: Option<String>,
-    client_version: Option<String>,
+    pub(super) client_version: Option<String>,
+    /// When it was first seen here.
+    pub(super) began: jiff::Timestamp,
     working: Mutex<Option<Box<Working>>>,
-    pub(crate) figures: Mutex<Figures>,
+    /// What its requests came to.
+    pub(super) account: Mutex<Account>,
 }
 
 /// What is held while a conversation is busy.
@@ -68,9 +72,10 @@ impl Thread {
                 .cwd
                 .clone()
                 .or_else(|| world.managing.project.as_ref().map(|project| project.display().to_string())),
+            began: (world.now)(),
             world,
             working: Mutex::default(),
-            figures: Mutex::default(),
+            account: Mutex::default(),
         }
     }
 
@@ -83,11 +88,7 @@ impl Thread {
             Ok(preparer.ready(&moment, journal)?)
         })?;
         let changed = prepared.bytes != asked.body;
-        {
-            let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
-            figures.changed += u64::from(changed);
-            figures.edits += prepared.pass.changes.len() as u64;
-        }
+        self.account().asked(asked.at);
         let body = changed.then(|| prepared.bytes.into());
         Ok(Verdict::Send(Box::new(Turn::new(self.clone(), asked.clone(), body))))
     }
@@ -111,6 +112,16 @@ impl Thread {
             none => none.insert(Box::new(self.wake()?)),
         };
         what(working)
+    }
+
+    /// What its requests came to.
+    pub(super) fn account(&self) -> MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is held in memory. One that is at work is.
+    pub(super) fn is_awake(&self) -> bool {
+        self.working.try_lock().map_or(true, |working| working.is_some())
     }
 
     /// Only the ledger remembers it from here on, until the next request.

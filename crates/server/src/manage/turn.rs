@@ -1,10 +1,10 @@
 //! A request on its way, and its answer.
 
-use super::{Asked, Thread};
+use super::{Accounted, Asked, Thread};
 use crate::relay::legible;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use throughline_core::Usage;
 use throughline_wire::sse;
 use throughline_wire::stream::StreamDecoder;
@@ -68,10 +68,9 @@ impl Turn {
         let Some(response) = seen.response(&self.thread, self.thread.world.limits.answer_bytes) else {
             return;
         };
-        let mut figures = self.thread.figures.lock().unwrap_or_else(PoisonError::into_inner);
-        figures.requests += 1;
-        figures.usage += response.usage;
-        drop(figures);
+        let accounted =
+            Accounted { usage: response.usage, changed: self.body.is_some(), ..Accounted::default() };
+        self.thread.account().answered(&accounted);
         let _ = &self.asked;
     }
 }
