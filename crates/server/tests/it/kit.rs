@@ -27,24 +27,38 @@ impl World {
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let provider = testkit::Server::start(script).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let home = Home::new(folder.path());
-        let base = format!("http://{}", provider.address());
-        let upstreams = Upstreams {
-            anthropic: Upstream::anthropic(&base).unwrap(),
-            openai: Upstream::openai(&base).unwrap(),
-            chatgpt: Some(Upstream::openai(&format!("{base}/backend-api/codex")).unwrap()),
-        };
-        let mut settings = Settings::new(home.clone(), upstreams);
-        change(&mut settings);
-        let proxy = Server::start(settings).await.unwrap();
-        Self { provider, proxy, home, _folder: folder }
+        let (proxy, TestHome { home, _folder }) = proxy_before(provider.address(), change).await;
+        Self { provider, proxy, home, _folder }
     }
 
     /// Asks by way of the proxy.
     pub(crate) async fn ask(&self, request: Asking) -> Reply {
         request.of(self.proxy.address()).await
     }
+}
+
+/// A home that is gone with the test.
+pub(crate) struct TestHome {
+    pub(crate) home: Home,
+    _folder: TempDir,
+}
+
+/// A proxy before any provider of this machine.
+pub(crate) async fn proxy_before(
+    provider: SocketAddr,
+    change: impl FnOnce(&mut Settings),
+) -> (Running, TestHome) {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::new(folder.path());
+    let base = format!("http://{provider}");
+    let upstreams = Upstreams {
+        anthropic: Upstream::anthropic(&base).unwrap(),
+        openai: Upstream::openai(&base).unwrap(),
+        chatgpt: Some(Upstream::openai(&format!("{base}/backend-api/codex")).unwrap()),
+    };
+    let mut settings = Settings::new(home.clone(), upstreams);
+    change(&mut settings);
+    (Server::start(settings).await.unwrap(), TestHome { home, _folder: folder })
 }
 
 /// A request.

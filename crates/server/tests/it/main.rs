@@ -2,3 +2,5 @@
 
 mod kit;
 mod passing;
+mod raw;
+mod relay;
