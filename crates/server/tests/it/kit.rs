@@ -43,22 +43,28 @@ pub(crate) struct TestHome {
     _folder: TempDir,
 }
 
+impl TestHome {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { home: Home::new(folder.path()), _folder: folder }
+    }
+}
+
 /// A proxy before any provider of this machine.
 pub(crate) async fn proxy_before(
     provider: SocketAddr,
     change: impl FnOnce(&mut Settings),
 ) -> (Running, TestHome) {
-    let folder = tempfile::tempdir().unwrap();
-    let home = Home::new(folder.path());
+    let home = TestHome::new();
     let base = format!("http://{provider}");
     let upstreams = Upstreams {
         anthropic: Upstream::anthropic(&base).unwrap(),
         openai: Upstream::openai(&base).unwrap(),
         chatgpt: Some(Upstream::openai(&format!("{base}/backend-api/codex")).unwrap()),
     };
-    let mut settings = Settings::new(home.clone(), upstreams);
+    let mut settings = Settings::new(home.home.clone(), upstreams);
     change(&mut settings);
-    (Server::start(settings).await.unwrap(), TestHome { home, _folder: folder })
+    (Server::start(settings).await.unwrap(), home)
 }
 
 /// A request.

@@ -4,3 +4,4 @@ mod kit;
 mod passing;
 mod raw;
 mod relay;
+mod tls;
