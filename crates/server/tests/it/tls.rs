@@ -76,7 +76,7 @@ async fn proxy_before(provider: &Provider, trusts: bool) -> (Running, TestHome) 
     let mut upstream =
         Upstream::anthropic(&format!("https://localhost:{}", provider.address.port())).unwrap();
     upstream.ca_file = trusts.then_some(file);
-    let upstreams = Upstreams { anthropic: upstream.clone(), openai: upstream };
+    let upstreams = Upstreams { anthropic: upstream.clone(), openai: upstream, chatgpt: None };
     (Server::start(Settings::new(home.home.clone(), upstreams)).await.unwrap(), home)
 }
 
