@@ -90,14 +90,15 @@ impl Running {
         self.shared.manager.as_ref().map(|manager| manager.snapshot())
     }
 
-    /// Takes no more requests, and lets the open ones end for a while. What was learnt is in the ledgers then.
-    pub async fn stop(mut self) {
+    /// Takes no more requests, and lets the open ones end for a while. What was learnt is in the ledgers then, and what there is
+    /// to see is told for the last time.
+    pub async fn stop(mut self) -> Option<Snapshot> {
         self.stop.cancel();
         // A task that was aborted has nothing to say.
         let _ = (&mut self.task).await;
-        if let Some(manager) = &self.shared.manager {
-            manager.rest_all().await;
-        }
+        let manager = self.shared.manager.as_ref()?;
+        manager.rest_all().await;
+        Some(manager.snapshot())
     }
 }
 

@@ -26,8 +26,13 @@ use hub::Hub;
 use jiff::Timestamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 use throughline_ledger::Home;
 use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+/// How long is waited for what is still learnt when the server stops.
+const LEARNING: Duration = Duration::from_secs(5);
 
 /// A request of a client.
 #[derive(Clone, Debug)]
@@ -62,6 +67,8 @@ pub(crate) struct World {
     pub(crate) limits: Limits,
     pub(crate) home: Home,
     pub(crate) reports: Reports,
+    /// What is done off the path of requests, and waited for at the end.
+    pub(crate) learning: TaskTracker,
     pub(crate) now: fn() -> Timestamp,
     /// Since when the server runs.
     pub(crate) since: Timestamp,
@@ -82,6 +89,7 @@ impl Manager {
             limits: settings.limits,
             home: settings.home.clone(),
             reports: Reports::default(),
+            learning: TaskTracker::new(),
             now: settings.now,
             since: (settings.now)(),
         });
@@ -141,6 +149,9 @@ impl Manager {
 
     /// All sessions rest: what was learnt is in their ledgers.
     pub(crate) async fn rest_all(self: &Arc<Self>) {
+        self.world.learning.close();
+        // What takes longer is not worth a program that does not end.
+        let _ = tokio::time::timeout(LEARNING, self.world.learning.wait()).await;
         let manager = self.clone();
         let _ = tokio::task::spawn_blocking(move || manager.hub.rest_all()).await;
     }

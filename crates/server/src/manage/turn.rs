@@ -60,7 +60,8 @@ impl Turn {
     pub(crate) fn finish(self, seen: Seen) {
         // Without a runtime the process is about to end.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn_blocking(move || self.learn(&seen));
+            let learning = self.thread.world.learning.clone();
+            learning.spawn_blocking_on(move || self.learn(&seen), &runtime);
         }
     }
 

@@ -8,7 +8,8 @@ use crate::endpoint::Api;
 use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use std::fmt;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 /// Where requests of each API go. There are no others: the proxy is not open.
 #[derive(Clone, Debug)]
@@ -38,6 +39,13 @@ impl Default for Upstreams {
 }
 
 impl Upstreams {
+    /// Trusts the certificates in a PEM file too.
+    pub fn trust(&mut self, file: &Path) {
+        for upstream in [&mut self.anthropic, &mut self.openai].into_iter().chain(&mut self.chatgpt) {
+            upstream.ca_file = Some(file.to_owned());
+        }
+    }
+
     pub(crate) fn of(&self, api: Api) -> &Upstream {
         match api {
             Api::Anthropic => &self.anthropic,
@@ -107,6 +115,17 @@ impl Upstream {
         }
         let path = parts.path_and_query.map(|path| path.path().trim_end_matches('/').to_owned());
         Ok(Self { scheme, authority, path: path.unwrap_or_default(), ca_file: None })
+    }
+
+    /// Its host, without a port.
+    pub fn host(&self) -> &str {
+        self.authority.host()
+    }
+
+    /// Whether what is sent there arrives at a server on this machine.
+    pub fn leads_to(&self, server: SocketAddr) -> bool {
+        let port = self.authority.port_u16().unwrap_or(if self.is_encrypted() { 443 } else { 80 });
+        is_local(self.host()) && port == server.port()
     }
 
     /// Whether what is sent there is encrypted.
