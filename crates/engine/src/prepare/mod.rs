@@ -11,10 +11,11 @@ use crate::written::Written;
 use history::Earlier;
 use jiff::Timestamp;
 use std::collections::HashMap;
+use throughline_core::cost::Observed;
 use throughline_core::pipeline::{Journal, Moment, Pass, Pipeline, Settings};
 use throughline_core::profile::Profile;
 use throughline_core::stages::OwnTools;
-use throughline_core::{Entry, Message, MessageId, Record, Wire, content_id};
+use throughline_core::{Entry, Message, MessageId, Record, Usage, Wire, content_id};
 use throughline_wire::splice::{Body, Changes};
 
 /// How requests are prepared.
@@ -219,6 +220,12 @@ impl Preparer {
         let Some(mut changes) = changes else { return Ok(None) };
         self.envelope.write(&body, pipeline, &mut changes);
         Ok(Some(body.rebuild(&changes)?.into_owned()))
+    }
+
+    /// The answer to the last request is there, with what the provider reported: sizes are counted as the provider does from
+    /// here on (W3), and what the cache did is held against what was expected (B9).
+    pub fn answered(&mut self, usage: &Usage) -> Option<Observed> {
+        self.pipeline.as_mut().map(|pipeline| pipeline.answered(usage))
     }
 
     /// Tokens of the conversation as the client has it, with what comes before the messages, by our own count.
