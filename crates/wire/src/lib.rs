@@ -4,6 +4,7 @@
 //! - [`Request`], [`Response`]: bodies. Decoding and encoding gives the same JSON, key order included.
 //! - [`splice`]: a request as bytes, of which only what changes is decoded and written again.
 //! - [`sse`], [`stream`]: an answer as a stream of events, read at any chunking and written again.
+//! - [`stitch`]: several answers as one, for tools that the client knows nothing of.
 //! - [`decode_message`], [`encode_messages`]: the conversation alone; [`anthropic::decode_content`] and
 //!   [`responses::decode_item`] for importers of transcripts.
 //!
@@ -50,6 +51,7 @@ mod run;
 mod slot;
 pub mod splice;
 pub mod sse;
+pub mod stitch;
 mod stop;
 pub mod stream;
 mod usage;

@@ -12,4 +12,5 @@ mod requests;
 mod responses;
 mod splice;
 mod sse;
+mod stitch;
 mod streams;
