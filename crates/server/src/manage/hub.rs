@@ -17,9 +17,9 @@ impl Hub {
 
     /// The conversation of a request, new or known.
     pub(super) fn thread(&self, recognised: &Recognised, asked: &Asked) -> Result<Arc<Thread>, ManageError> {
-        let key = ThreadKey::of(recognised, asked)?;
+        let key = ThreadKey::of(recognised, asked);
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Thread::new(self.world.clone(), key.clone(), recognised));
+        let new = || Arc::new(Thread::new(self.world.clone(), key.clone(), recognised, asked));
         Ok(threads.entry(key.clone()).or_insert_with(new).clone())
     }
 

@@ -4,6 +4,7 @@
 //! [`Thread`] decide (`thread.rs`). What goes on is a [`Turn`]: it is asked again when the provider refuses, and told the answer.
 
 mod account;
+mod asked;
 mod figures;
 mod hub;
 mod recognise;
@@ -12,6 +13,7 @@ mod snapshot;
 mod thread;
 mod turn;
 
+pub(crate) use asked::Asked;
 pub use figures::{Accounted, Figures};
 pub(crate) use recognise::{Client, Purpose, Recognised};
 pub(crate) use reports::{Report, Reports};
@@ -19,9 +21,9 @@ pub use snapshot::{Context, SessionSnapshot, SessionStats, Snapshot, Stats, stat
 pub(crate) use thread::{Thread, ThreadKey};
 pub(crate) use turn::{Ended, Seen, Turn};
 
-use crate::{Endpoint, Limits, Managing, Settings};
+use crate::{Limits, Managing, Settings};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use hub::Hub;
 use jiff::Timestamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,16 +35,6 @@ use tokio_util::task::TaskTracker;
 
 /// How long is waited for what is still learnt when the server stops.
 const LEARNING: Duration = Duration::from_secs(5);
-
-/// A request of a client.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) headers: HeaderMap,
-    /// The body, legible.
-    pub(crate) body: Bytes,
-    pub(crate) at: Timestamp,
-}
 
 /// What becomes of it.
 pub(crate) enum Verdict {

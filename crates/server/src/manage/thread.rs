@@ -8,7 +8,6 @@ use throughline_core::pipeline::Moment;
 use throughline_core::{Meta, SessionId, Wire};
 use throughline_engine::{LedgerJournal, Options, Preparer, Restored};
 use throughline_ledger::{LedgerError, SyncPolicy, Writer};
-use throughline_wire::splice::Body;
 use uuid::Uuid;
 
 /// Tells conversations apart, in this process and later ones.
@@ -17,17 +16,22 @@ pub(crate) struct ThreadKey(String);
 
 impl ThreadKey {
     /// By the client's own name for it; else by how it begins.
-    pub(super) fn of(recognised: &Recognised, asked: &Asked) -> Result<Self, ManageError> {
-        let client = recognised.client.name();
-        let agent = recognised.agent.as_deref().unwrap_or_default();
-        Ok(match &recognised.session {
-            Some(session) => Self(format!("{client}/{session}/{agent}")),
-            None => {
-                let body = Body::parse(recognised.wire, asked.body.to_vec())?;
-                let first = body.message(0).map(|message| throughline_core::content_id(None, &message));
-                Self(format!("{client}/{}", first.as_ref().map_or("", |id| id.as_str())))
+    pub(super) fn of(recognised: &Recognised, asked: &Asked) -> Self {
+        match &recognised.session {
+            Some(session) => {
+                Self::named(&recognised.client, recognised.wire, session, recognised.agent.as_deref())
             }
-        })
+            None => {
+                let first = asked.parsed().and_then(|body| body.message(0));
+                let first = first.map(|message| throughline_core::content_id(None, &message));
+                Self(format!("{}/{}", recognised.client.name(), first.as_ref().map_or("", |id| id.as_str())))
+            }
+        }
+    }
+
+    /// One that its client has a name for.
+    pub(super) fn named(client: &Client, wire: Wire, session: &str, agent: Option<&str>) -> Self {
+        Self(format!("{}/{wire:?}/{session}/{}", client.name(), agent.unwrap_or_default()))
     }
 
     /// The ledger's name for it: always the same.
@@ -61,7 +65,7 @@ pub(super) struct Working {
 }
 
 impl Thread {
-    pub(super) fn new(world: Arc<World>, key: ThreadKey, recognised: &Recognised) -> Self {
+    pub(super) fn new(world: Arc<World>, key: ThreadKey, recognised: &Recognised, asked: &Asked) -> Self {
         Self {
             session: key.session(),
             key,
@@ -69,8 +73,7 @@ impl Thread {
             client: recognised.client.clone(),
             client_version: recognised.client_version.clone(),
             cwd: recognised
-                .cwd
-                .clone()
+                .cwd(asked)
                 .or_else(|| world.managing.project.as_ref().map(|project| project.display().to_string())),
             began: (world.now)(),
             world,

@@ -88,7 +88,7 @@ pub(crate) async fn pass_on(
             match plain {
                 Some(body) => {
                     let at = (shared.settings.now)();
-                    manager.consider(Asked { endpoint, headers: head.headers.clone(), body, at }).await
+                    manager.consider(Asked::new(endpoint, head.headers.clone(), body, at)).await
                 }
                 None => Verdict::Pass,
             }

@@ -1,8 +1,16 @@
-//! Whose request it is, and what for: by what clients say about themselves.
+//! Whose request it is, and what for: by what clients say about themselves, a file for each.
+//!
+//! Headers come first: they cost nothing to read. The body is only looked into where a search for a mark says that it
+//! may hold more; it is parsed at most once for each request ([`Asked::parsed`]).
+
+mod claude;
+mod codex;
+mod other;
 
 use super::Asked;
 use crate::Endpoint;
-use throughline_core::Wire;
+use http::HeaderMap;
+use throughline_core::{SessionId, Wire};
 
 /// A client that is known by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +30,15 @@ impl Client {
             Self::Other(name) => name,
         }
     }
+
+    /// By the name that a ledger has for it.
+    pub(super) fn named(name: &str) -> Self {
+        match name {
+            "claude" => Self::ClaudeCode,
+            "codex" => Self::Codex,
+            other => Self::Other(other.to_owned()),
+        }
+    }
 }
 
 /// What a request is for.
@@ -35,7 +52,7 @@ pub(crate) enum Purpose {
     Compaction(Native),
     /// The client makes memories of a conversation.
     Memory,
-    /// The client names a conversation.
+    /// The client names a conversation, or only wants to know whether somebody answers.
     Title,
 }
 
@@ -52,7 +69,7 @@ pub(crate) enum Native {
     Endpoint,
 }
 
-/// What is known about a request before its history is looked at.
+/// What is known about a request before its history is compared with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recognised {
     pub(crate) wire: Wire,
@@ -62,41 +79,103 @@ pub(crate) struct Recognised {
     pub(crate) session: Option<String>,
     /// The sub-agent that asks, in the conversation of its parent.
     pub(crate) agent: Option<String>,
+    /// The ledger of the conversation whose sub-agent asks.
+    pub(crate) parent: Option<SessionId>,
     pub(crate) purpose: Purpose,
-    /// Where the client runs, where it says so.
-    pub(crate) cwd: Option<String>,
 }
 
-/// Says whose request it is; `None` if it holds no conversation.
+impl Recognised {
+    /// Where the client runs, where it says so: only by what it writes there itself, never by what was typed or what a tool said.
+    pub(crate) fn cwd(&self, asked: &Asked) -> Option<String> {
+        let body = asked.parsed()?;
+        match &self.client {
+            Client::ClaudeCode => claude::cwd(body),
+            Client::Codex => codex::cwd(body),
+            Client::Other(_) => None,
+        }
+        .filter(|cwd| is_folder(cwd))
+    }
+}
+
+/// The header that names a conversation, for whoever writes a client.
+const LABEL: &str = "x-throughline-session";
+/// Longer names of conversations are no names.
+const NAME_BYTES: usize = 200;
+
+/// Says whose request it is; `None` if it holds no conversation that could be followed.
 pub(crate) fn recognise(asked: &Asked) -> Option<Recognised> {
     let wire = asked.endpoint.wire()?;
-    let header =
-        |name: &str| asked.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let agent = header("user-agent").unwrap_or_default();
-    let (name, version) = agent.split_once('/').unwrap_or((agent.as_str(), ""));
-    let version = version.split_whitespace().next().filter(|version| !version.is_empty()).map(str::to_owned);
-    let (client, session) = if let Some(session) = header("x-throughline-session") {
-        (Client::Other(name.to_owned()), Some(session))
-    } else if let Some(session) = header("x-claude-code-session-id") {
-        (Client::ClaudeCode, Some(session))
-    } else if let Some(thread) = header("thread-id").filter(|_| name.starts_with("codex")) {
-        (Client::Codex, Some(thread))
-    } else {
-        (Client::Other(name.to_owned()), None)
-    };
-    let purpose = match asked.endpoint {
-        Endpoint::Answer(_) => Purpose::Turn,
-        Endpoint::CountTokens => Purpose::CountTokens,
-        Endpoint::Compact => Purpose::Compaction(Native::Endpoint),
-        Endpoint::Other => return None,
-    };
-    Some(Recognised {
-        wire,
-        client,
-        client_version: version,
-        session,
-        agent: header("x-claude-code-agent-id"),
-        purpose,
-        cwd: None,
+    if wire == Wire::Responses && is_kept_elsewhere(asked) {
+        return None;
+    }
+    let agent = UserAgent::of(&asked.headers);
+    let mut recognised = claude::recognise(asked, wire, &agent)
+        .or_else(|| codex::recognise(asked, wire, &agent))
+        .unwrap_or_else(|| other::recognise(asked, wire, &agent));
+    if let Some(label) = header(&asked.headers, LABEL) {
+        recognised.session = Some(label.to_owned());
+    }
+    Some(recognised)
+}
+
+/// Keys by which a request goes on from what only the provider knows.
+const KEPT_ELSEWHERE: [&str; 2] = ["previous_response_id", "conversation"];
+
+/// Whether a request does not hold its history: nothing is known about what the provider adds to it.
+fn is_kept_elsewhere(asked: &Asked) -> bool {
+    KEPT_ELSEWHERE.iter().any(|key| {
+        contains(&asked.body, &format!("\"{key}\""))
+            && asked.parsed().is_some_and(|body| body.get(key).is_some_and(|value| !value.is_null()))
     })
+}
+
+/// What a request is for as far as the address says it.
+fn by_endpoint(endpoint: Endpoint) -> Option<Purpose> {
+    match endpoint {
+        Endpoint::Answer(_) => None,
+        Endpoint::CountTokens => Some(Purpose::CountTokens),
+        Endpoint::Compact => Some(Purpose::Compaction(Native::Endpoint)),
+        // It holds no conversation; nobody asks.
+        Endpoint::Other => Some(Purpose::Turn),
+    }
+}
+
+/// What a program says it is.
+struct UserAgent<'a> {
+    name: &'a str,
+    version: Option<String>,
+}
+
+impl<'a> UserAgent<'a> {
+    fn of(headers: &'a HeaderMap) -> Self {
+        let all = header(headers, "user-agent").unwrap_or_default();
+        let (name, version) = all.split_once('/').unwrap_or((all, ""));
+        let version = version.split_whitespace().next().map(str::to_owned);
+        Self { name: name.trim(), version }
+    }
+}
+
+/// A header that is there, legible and not endless.
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let value = headers.get(name)?.to_str().ok()?.trim();
+    Some(value).filter(|value| !value.is_empty() && value.len() <= NAME_BYTES)
+}
+
+fn contains(bytes: &[u8], mark: &str) -> bool {
+    memchr::memmem::find(bytes, mark.as_bytes()).is_some()
+}
+
+/// Whether a text is the whole path of a folder.
+fn is_folder(text: &str) -> bool {
+    let drive = text.as_bytes().get(1..3).is_some_and(|two| two == b":\\" || two == b":/");
+    (text.starts_with('/') || drive) && text.len() <= 4096 && !text.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+pub(super) fn asked(endpoint: Endpoint, headers: &[(&'static str, &str)], body: &serde_json::Value) -> Asked {
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (name.parse().unwrap(), http::HeaderValue::from_str(value).unwrap()))
+        .collect();
+    Asked::new(endpoint, headers, body.to_string().into(), jiff::Timestamp::UNIX_EPOCH)
 }

@@ -1,0 +1,31 @@
+//! A request of a client.
+
+use crate::Endpoint;
+use bytes::Bytes;
+use http::HeaderMap;
+use jiff::Timestamp;
+use std::sync::OnceLock;
+use throughline_wire::splice::Body;
+
+/// A request of a client.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) headers: HeaderMap,
+    /// The body, legible.
+    pub(crate) body: Bytes,
+    pub(crate) at: Timestamp,
+    parsed: OnceLock<Option<Body>>,
+}
+
+impl Asked {
+    pub(crate) fn new(endpoint: Endpoint, headers: HeaderMap, body: Bytes, at: Timestamp) -> Self {
+        Self { endpoint, headers, body, at, parsed: OnceLock::new() }
+    }
+
+    /// Where everything stands in the body, found when first asked for; `None` if it holds no conversation, or is no JSON.
+    pub(crate) fn parsed(&self) -> Option<&Body> {
+        let parse = || Body::parse(self.endpoint.wire()?, self.body.to_vec()).ok();
+        self.parsed.get_or_init(parse).as_ref()
+    }
+}
