@@ -1,0 +1,27 @@
+//! What the scenes are played with.
+
+mod confined;
+mod normal;
+mod program;
+mod serve;
+mod stage;
+mod tap;
+mod trace;
+
+pub(crate) use confined::confined;
+pub(crate) use program::{Claude, Codex};
+pub(crate) use serve::Serve;
+pub(crate) use stage::{Play, Ran, Stage, both_ways, through};
+
+use throughline_core::Usage;
+use throughline_testkit::Answer;
+
+/// An answer whose cost does not depend on what the client drew for names.
+pub(crate) fn says(text: &str) -> Answer {
+    costs(Answer::text(text), 1_000)
+}
+
+/// An answer to a prompt of so many tokens.
+pub(crate) fn costs(answer: Answer, tokens: u64) -> Answer {
+    answer.usage(Usage { input: tokens, output: 20, ..Usage::default() })
+}

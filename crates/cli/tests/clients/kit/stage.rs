@@ -1,0 +1,272 @@
+//! A scene: a client in a folder of its own, its provider, and perhaps the proxy between them.
+
+use super::serve::{Serve, Stopped};
+use super::tap::{Heard, Tap};
+use super::trace::Trace;
+use super::{Claude, Codex};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use throughline_testkit::{Script, Seen, Server};
+
+/// A key that no provider knows.
+const KEY: &str = "sk-not-a-key-of-anybody-0123456789";
+/// How long a client may take: beyond this it hangs.
+const PATIENCE: &str = "150";
+
+/// What is played.
+pub(crate) struct Play<S, A> {
+    /// What the provider does.
+    pub(crate) script: S,
+    /// What is done with the client.
+    pub(crate) act: A,
+}
+
+/// Where it is played.
+pub(crate) struct Stage {
+    /// Below it is everything that the client sees and writes.
+    folder: PathBuf,
+    provider: Server,
+    proxy: Option<(Serve, Tap)>,
+    ran: Mutex<Vec<Ran>>,
+}
+
+/// What a client did.
+#[derive(Clone, Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    /// The lines that it printed, which are JSON.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+    }
+
+    /// The first event of a type.
+    pub(crate) fn event(&self, kind: &str) -> Value {
+        let found = self.events().into_iter().find(|event| event["type"] == kind);
+        found.unwrap_or_else(|| panic!("no {kind} in:\n{}{}", self.out, self.err))
+    }
+
+    /// It ended well.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}{}", self.out, self.err);
+        self
+    }
+}
+
+impl Stage {
+    fn set(folder: &Path, script: impl Script, config: Option<&str>) -> Self {
+        for name in ["home", "work"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        fs::write(folder.join("work/README.md"), "# A small project\n\nIt adds numbers.\n").unwrap();
+        let provider = Server::start(script).unwrap();
+        let proxy = config.map(|config| {
+            let serve = Serve::start(folder, &provider.url(), config);
+            let tap = Tap::before(serve.url.strip_prefix("http://").unwrap().parse().unwrap());
+            (serve, tap)
+        });
+        Self { folder: folder.to_owned(), provider, proxy, ran: Mutex::default() }
+    }
+
+    /// Where the client sends its requests.
+    pub(crate) fn url(&self) -> String {
+        self.proxy.as_ref().map_or_else(|| self.provider.url(), |(_, tap)| tap.url())
+    }
+
+    /// The folder that the client works in.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.folder.join("work")
+    }
+
+    /// Everything that its provider saw so far.
+    pub(crate) fn requests(&self) -> Vec<Seen> {
+        self.provider.requests()
+    }
+
+    /// Everything that the client sent so far, if there is a proxy.
+    pub(crate) fn heard(&self) -> Vec<Heard> {
+        self.proxy.as_ref().map(|(_, tap)| tap.heard()).unwrap_or_default()
+    }
+
+    /// Runs Claude Code, which prints its events.
+    pub(crate) fn claude(&self, arguments: &[&str]) -> Ran {
+        self.claude_with(&[], arguments)
+    }
+
+    /// The same with variables.
+    pub(crate) fn claude_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let Claude(program) = Claude::find().unwrap();
+        let mut command = self.client(&program);
+        command
+            .env("ANTHROPIC_BASE_URL", self.url())
+            .env("ANTHROPIC_API_KEY", KEY)
+            // As root it refuses to work without asking, unless it is told that this is a sandbox.
+            .env("IS_SANDBOX", "1")
+            .args(["--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]);
+        for name in [
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+            "DISABLE_TELEMETRY",
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_ERROR_REPORTING",
+            "DISABLE_BUG_COMMAND",
+            "DISABLE_FEEDBACK_COMMAND",
+        ] {
+            command.env(name, "1");
+        }
+        self.run(command.envs(variables.iter().copied()).args(arguments))
+    }
+
+    /// Runs `codex exec`, which prints its events. `settings` are lines of its configuration at the top level; the name of
+    /// the provider decides how it asks for a compaction.
+    pub(crate) fn codex(&self, settings: &[&str], arguments: &[&str]) -> Ran {
+        self.codex_of("scripted", settings, arguments)
+    }
+
+    /// The same with a provider of another name.
+    pub(crate) fn codex_of(&self, provider: &str, settings: &[&str], arguments: &[&str]) -> Ran {
+        let Codex(program) = Codex::find().unwrap();
+        let home = self.folder.join("home/.codex");
+        fs::create_dir_all(&home).unwrap();
+        let config = CODEX
+            .replace("SETTINGS", &settings.join("\n"))
+            .replace("NAME", provider)
+            .replace("URL", &self.url());
+        fs::write(home.join("config.toml"), config).unwrap();
+        let mut command = self.client(&program);
+        command.env("CODEX_HOME", home).env("SCRIPTED_KEY", KEY);
+        self.run(command.args(["exec", "--skip-git-repo-check", "--json"]).args(arguments))
+    }
+
+    /// A client with nothing of this machine's in its environment.
+    fn client(&self, program: &Path) -> Command {
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", PATIENCE]).arg(program);
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.folder.join("home"))
+            .env("LANG", "C.UTF-8")
+            .env("TZ", "UTC")
+            .env("TERM", "dumb")
+            .env("SHELL", "/bin/bash")
+            .env("USER", "tester")
+            .current_dir(self.work())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, command: &mut Command) -> Ran {
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let ran = Ran { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) };
+        assert_ne!(ran.code, Some(124), "the client hangs:\n{}{}", ran.out, ran.err);
+        self.ran.lock().unwrap().push(ran.clone());
+        ran
+    }
+
+    fn strike(self) -> (Trace, Option<Stopped>) {
+        let urls = [self.provider.address().to_string(), self.url().replace("http://", "")];
+        let ran = self.ran.into_inner().unwrap();
+        let trace = Trace::take(&self.folder, &urls, &ran, &self.provider.requests());
+        (trace, self.proxy.map(|(serve, _)| serve.stop()))
+    }
+}
+
+/// Plays a scene directly and by way of the proxy, and compares: what the client printed, what it keeps on disk, what its
+/// provider saw. What the proxy kept is given back.
+#[track_caller]
+pub(crate) fn both_ways<S: Script>(play: Play<impl Fn() -> S, impl Fn(&Stage)>) -> Stopped {
+    let root = tempfile::tempdir().unwrap();
+    // At the same place both times: clients write down where they are.
+    let folder = root.path().join("stage");
+    let mut played = [None, Some("")].map(|config| {
+        let stage = Stage::set(&folder, (play.script)(), config);
+        (play.act)(&stage);
+        let unscripted = stage.provider.unscripted();
+        assert!(unscripted.is_empty(), "requests that the script knows nothing of: {unscripted:?}");
+        if config.is_some() {
+            unchanged(&stage.heard(), &stage.requests());
+        }
+        let (trace, stopped) = stage.strike();
+        if config.is_none() {
+            fs::rename(&folder, root.path().join("direct")).unwrap();
+        }
+        Some((trace, stopped))
+    });
+    let (direct, _) = played[0].take().unwrap();
+    let (proxied, stopped) = played[1].take().unwrap();
+    direct.is_also(&proxied);
+    let mut stopped = stopped.unwrap();
+    stopped.keep(root);
+    stopped
+}
+
+/// What the client sent is what its provider saw, to the byte.
+#[track_caller]
+fn unchanged(heard: &[Heard], seen: &[Seen]) {
+    let mut seen: Vec<(String, &[u8])> =
+        seen.iter().map(|seen| (target(seen), seen.body.as_slice())).collect();
+    for heard in heard {
+        // Of two that are on their way at once either may arrive first.
+        let at = seen.iter().position(|(target, body)| *target == heard.target && **body == heard.body);
+        let at = at.unwrap_or_else(|| panic!("{} did not arrive as it was sent", heard.target));
+        seen.remove(at);
+    }
+    assert!(
+        seen.is_empty(),
+        "the proxy asked on its own: {:?}",
+        seen.iter().map(|seen| &seen.0).collect::<Vec<_>>()
+    );
+}
+
+fn target(seen: &Seen) -> String {
+    if seen.query.is_empty() { seen.path.clone() } else { format!("{}?{}", seen.path, seen.query) }
+}
+
+/// Plays a scene by way of a proxy with this configuration, and looks at it before it is over.
+pub(crate) fn through(config: &str, script: impl Script, act: impl FnOnce(&Stage)) -> Stopped {
+    let root = tempfile::tempdir().unwrap();
+    let stage = Stage::set(&root.path().join("stage"), script, Some(config));
+    act(&stage);
+    let mut stopped = stage.proxy.map(|(serve, _)| serve.stop()).unwrap();
+    stopped.keep(root);
+    stopped
+}
+
+/// What keeps Codex on loopback, and the provider.
+const CODEX: &str = r#"
+model = "gpt-5.5"
+model_provider = "scripted"
+check_for_update_on_startup = false
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+web_search = "disabled"
+SETTINGS
+[analytics]
+enabled = false
+[feedback]
+enabled = false
+[otel]
+exporter = "none"
+trace_exporter = "none"
+metrics_exporter = "none"
+[features]
+plugins = false
+apps = false
+[model_providers.scripted]
+name = "NAME"
+base_url = "URL/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+supports_websockets = false
+request_max_retries = 2
+stream_max_retries = 2
+"#;

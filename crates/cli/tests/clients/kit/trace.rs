@@ -1,0 +1,102 @@
+//! What is left of a scene, in a form that can be compared.
+
+use super::normal::Normal;
+use super::stage::Ran;
+use serde_json::{Map, Value};
+use std::fs;
+use std::path::{Path, PathBuf};
+use throughline_testkit::Seen;
+
+/// What is left of a scene.
+pub(super) struct Trace {
+    parts: Vec<(String, String)>,
+}
+
+impl Trace {
+    /// Takes down what the provider saw, what the client printed, and the transcripts and files that it wrote.
+    pub(super) fn take(folder: &Path, urls: &[String], ran: &[Ran], requests: &[Seen]) -> Self {
+        let mut normal = Normal::default();
+        for url in urls {
+            normal.replace(url, "<address>");
+        }
+        let mut parts = Vec::new();
+        for (at, seen) in requests.iter().enumerate() {
+            let mut headers: Vec<String> = seen
+                .headers
+                .iter()
+                .filter(|(name, _)| {
+                    !["host", "connection", "content-length"].contains(&name.to_lowercase().as_str())
+                })
+                .map(|(name, value)| format!("{name}: {value}"))
+                .collect();
+            headers.sort();
+            let head = format!("{} {}?{}\n{}", seen.method, seen.path, seen.query, headers.join("\n"));
+            let body = sorted(seen.json().clone());
+            parts.push((format!("request {at}"), normal.text(&format!("{head}\n\n{body}"))));
+        }
+        for (at, ran) in ran.iter().enumerate() {
+            let lines: Vec<String> = ran.out.lines().map(|line| normal.line(line)).collect();
+            parts.push((format!("output {at}"), format!("{:?}\n{}", ran.code, lines.join("\n"))));
+            parts.push((format!("complaints {at}"), normal.text(&ran.err)));
+        }
+        let mut files = Vec::new();
+        for below in ["home/.claude/projects", "home/.codex/sessions", "work"] {
+            list(&folder.join(below), &mut files);
+        }
+        files.sort();
+        for path in files {
+            let name = normal.text(&path.strip_prefix(folder).unwrap().to_string_lossy());
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            let lines = text.lines().filter(|line| !is_by_the_clock(line)).map(|line| normal.line(line));
+            parts.push((name, lines.collect::<Vec<String>>().join("\n")));
+        }
+        Self { parts }
+    }
+
+    /// The other is the same.
+    #[track_caller]
+    pub(super) fn is_also(&self, other: &Self) {
+        let names = |trace: &Self| trace.parts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        for ((name, direct), (other, proxied)) in self.parts.iter().zip(&other.parts) {
+            assert!(name == other && direct == proxied, "{}", difference((name, direct), (other, proxied)));
+        }
+        assert_eq!(names(self), names(other), "the same parts");
+    }
+}
+
+/// Claude Code writes down where it is every now and then.
+fn is_by_the_clock(line: &str) -> bool {
+    ["last-prompt", "atis-latch"].iter().any(|kind| line.starts_with(&format!("{{\"type\":\"{kind}\"")))
+}
+
+/// Codex writes some of its keys in another order each time.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut pairs: Vec<(String, Value)> =
+                map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
+            pairs.into_iter().collect::<Map<_, _>>().into()
+        }
+        Value::Array(list) => list.into_iter().map(sorted).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
+/// Where two texts begin to differ, with a little around it.
+fn difference((name, direct): (&str, &str), (other, proxied): (&str, &str)) -> String {
+    let common = direct.bytes().zip(proxied.bytes()).take_while(|(a, b)| a == b).count();
+    let around = |text: &str| {
+        let bytes = text.as_bytes();
+        let piece = &bytes[common.saturating_sub(300).min(bytes.len())..(common + 300).min(bytes.len())];
+        String::from_utf8_lossy(piece).into_owned()
+    };
+    format!("directly, {name}:\n…{}…\n\nby way of the proxy, {other}:\n…{}…", around(direct), around(proxied))
+}
+
+fn list(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() { list(&path, files) } else { files.push(path) }
+    }
+}
