@@ -6,6 +6,7 @@ mod context;
 mod handbook;
 mod launch;
 mod output;
+mod proxy;
 mod replay_page;
 mod terminal;
 mod times;
@@ -50,6 +51,8 @@ enum Command {
     Worker(Box<commands::worker::WorkerCommand>),
     /// Stand between your agents and their providers: requests are kept small, cheap and valid.
     Serve(commands::serve::Serve),
+    /// Start an agent with the proxy beneath it: `throughline run -- claude`.
+    Run(commands::run::Run),
     /// Condense a session, a transcript or a request to a number of tokens.
     Compact(commands::compact::Compact),
     /// Manage one request: a provider's request on standard input, the managed one on standard output.
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Some(Command::Memory(command)) => command.run(&context),
         Some(Command::Worker(command)) => command.run(&context),
         Some(Command::Serve(command)) => command.run(&context),
+        Some(Command::Run(command)) => command.run(&context),
         Some(Command::Compact(command)) => command.run(&context),
         Some(Command::Prepare(command)) => command.run(&context),
         Some(Command::Replay(command)) => command.run(&context),

@@ -85,6 +85,11 @@ impl Running {
         self.shared.address
     }
 
+    /// What it was told.
+    pub fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
     /// What there is to see of its conversations; `None` if it only passes requests on.
     pub fn snapshot(&self) -> Option<Snapshot> {
         self.shared.manager.as_ref().map(|manager| manager.snapshot())

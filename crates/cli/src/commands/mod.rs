@@ -8,6 +8,7 @@ mod given;
 pub(crate) mod memory;
 pub(crate) mod prepare;
 pub(crate) mod replay;
+pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod start;

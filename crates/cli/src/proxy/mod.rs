@@ -1,0 +1,14 @@
+//! What `serve`, `run`, `doctor` and `stats` share.
+//!
+//! - [`Bases`]: where requests go, by flags, the configuration and what a client would have used; and the settings of a server for it.
+//! - [`servers`]: which servers run on this machine, so that the commands find each other.
+//! - [`notices`]: what goes wrong on our side, told as it happens or kept for the end.
+//! - [`show`]: figures, as people read them.
+
+pub(crate) mod http;
+pub(crate) mod notices;
+pub(crate) mod servers;
+pub(crate) mod show;
+mod start;
+
+pub(crate) use start::{Base, Bases};
