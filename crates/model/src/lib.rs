@@ -59,6 +59,7 @@ mod watch;
 pub use argv::Argv;
 pub use body::{Delivery, body};
 pub use call::{Answer, BoxFuture, Call, CancelToken, Limits, Model, OnDelta};
+pub use classify::{Overrun, overrun};
 pub use environment::{Environment, process_environment};
 pub use error::{Again, ErrorKind, ModelError};
 pub use exec::{Exec, ExecSettings, Input, Output};

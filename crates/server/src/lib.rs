@@ -20,7 +20,9 @@ mod token;
 mod upstream;
 
 pub use endpoint::Endpoint;
-pub use manage::{Accounted, Context, Figures, SessionSnapshot, SessionStats, Snapshot, Stats, stats};
+pub use manage::{
+    Accounted, Context, Figures, SessionSnapshot, SessionStats, Snapshot, Stats, claude_compacts_at, stats,
+};
 pub use serve::{Running, Server, StartError};
 pub use settings::{Limits, Managing, Settings};
 pub use token::Token;

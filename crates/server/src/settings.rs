@@ -50,6 +50,9 @@ pub struct Managing {
     pub profile: Profile,
     /// The context window in tokens; by default that of the model.
     pub window: Option<u64>,
+    /// Tokens at which the client condenses its conversation by itself; by default what Claude Code and Codex do for the model.
+    /// See [`claude_compacts_at`](crate::claude_compacts_at).
+    pub client_compacts_at: Option<u64>,
     /// Which of our tools the model is offered.
     pub tools: OwnTools,
     /// Whether compactions that a client asks its provider for are answered here.
@@ -63,6 +66,7 @@ impl Default for Managing {
         Self {
             profile: Profile::throughline(),
             window: None,
+            client_compacts_at: None,
             tools: OwnTools::default(),
             take_over_compaction: false,
             project: None,

@@ -359,7 +359,8 @@ impl Pipeline {
     /// The size at which the view is replaced by itself; `None` if it never is.
     pub fn threshold(&self) -> Option<u64> {
         let limits = self.profile.compact.as_ref()?;
-        Some(limits.threshold_for(self.settings.window, self.settings.max_output))
+        let by_window = limits.threshold_for(self.settings.window, self.settings.max_output);
+        Some(by_window.min(self.settings.ceiling.unwrap_or(u64::MAX)))
     }
 
     /// What is known of the session.

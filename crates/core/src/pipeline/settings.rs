@@ -13,6 +13,9 @@ pub struct Settings {
     pub model: String,
     /// Its context window in tokens.
     pub window: u64,
+    /// The most tokens that the context may have before the view is replaced, however large the window is: a client that
+    /// condenses by itself does so at some size, and the view is to be replaced before.
+    pub ceiling: Option<u64>,
     /// The most tokens an answer may have, where the request says so.
     pub max_output: Option<u64>,
     /// Tokens that come before the messages: the system prompt and the tools.
@@ -36,15 +39,29 @@ pub const DEFAULT_WINDOW: u64 = 200_000;
 
 /// The input window of a model, by its name; [`DEFAULT_WINDOW`] where it is not known.
 fn window_of(model: &str) -> u64 {
+    const MILLION: u64 = 1_000_000;
     // By family, the longest name first.
-    const WINDOWS: [(&str, u64); 6] = [
-        ("gpt-4.1", 1_000_000),
+    const WINDOWS: [(&str, u64); 15] = [
+        ("claude-opus-4-6", MILLION),
+        ("claude-opus-4-7", MILLION),
+        ("claude-opus-4-8", MILLION),
+        ("claude-opus-5", MILLION),
+        ("claude-sonnet-4-6", MILLION),
+        ("claude-sonnet-5", MILLION),
+        ("claude-fable", MILLION),
+        ("claude-mythos", MILLION),
+        ("gpt-4.1", MILLION),
         ("gpt-4o", 128_000),
         ("gpt-4", 128_000),
+        ("gpt-5.3-codex-spark", 100_000),
         ("gpt-5", 272_000),
         ("gpt-6", 272_000),
-        ("gemini", 1_000_000),
+        ("gemini", MILLION),
     ];
+    // Claude Code's way to ask for the long window of a model that has two.
+    if model.ends_with("[1m]") {
+        return MILLION;
+    }
     WINDOWS.iter().find(|(family, _)| model.starts_with(family)).map_or(DEFAULT_WINDOW, |(_, window)| *window)
 }
 
@@ -54,6 +71,7 @@ impl Settings {
         Self {
             model: model.to_owned(),
             window: window_of(model),
+            ceiling: None,
             max_output: None,
             overhead: 0,
             tools: OwnTools::default(),

@@ -103,6 +103,17 @@ impl Preparer {
         self.pipeline.as_ref()
     }
 
+    /// Says how much the model takes, and at which size the view is to be replaced at the latest. It holds from the next
+    /// [`ready`](Self::ready) on.
+    pub fn set_room(&mut self, window: u64, ceiling: Option<u64>) {
+        self.options.window = Some(window);
+        if let Some(pipeline) = &mut self.pipeline {
+            let settings = pipeline.settings_mut();
+            settings.window = window;
+            settings.ceiling = ceiling;
+        }
+    }
+
     fn new_pipeline(&self, model: &str) -> Pipeline {
         let mut settings = Settings::for_model(model);
         settings.tools = self.options.tools;

@@ -5,6 +5,7 @@ mod too_long;
 pub(crate) mod wait;
 
 pub(crate) use report::Report;
+pub use too_long::{Overrun, overrun};
 
 use crate::ModelError;
 use std::time::Duration;
@@ -128,7 +129,7 @@ pub(crate) fn classify(at: &str, report: Report, asked: Option<Duration>) -> Mod
     let lower = report.message.to_lowercase();
     let overrun = if matches!(status, Some(401..=403)) { None } else { too_long::read(&report) };
     if let Some(overrun) = overrun {
-        let too_long::Overrun { tokens, limit, over } = overrun;
+        let Overrun { tokens, limit, over, prompt_fits: _ } = overrun;
         return ModelError::TooLong { at, tokens, limit, over, partial: None };
     }
     let message = report.message.clone();

@@ -5,12 +5,32 @@
 
 use super::report::Report;
 
-/// What a provider says about the size of a request.
+/// What a provider says about the size of a request that it finds too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Overrun {
-    pub(crate) tokens: Option<u64>,
-    pub(crate) limit: Option<u64>,
-    pub(crate) over: Option<u64>,
+pub struct Overrun {
+    /// Tokens of the request.
+    pub tokens: Option<u64>,
+    /// Tokens that the model takes.
+    pub limit: Option<u64>,
+    /// Tokens by which the request is too long, where only that is said.
+    pub over: Option<u64>,
+    /// The prompt alone would fit: it is the answer that was asked for which would not (Anthropic's `max_tokens`).
+    pub prompt_fits: bool,
+}
+
+/// Reads the report of an HTTP error, or the `error` of a stream or of an answer (without a status): whether a provider finds
+/// the request too long, in any provider's words.
+///
+/// ```
+/// let report = br#"{"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}"#;
+/// assert_eq!(throughline_model::overrun(Some(400), report).and_then(|overrun| overrun.limit), Some(200_000));
+/// assert_eq!(throughline_model::overrun(Some(401), report), None);
+/// ```
+pub fn overrun(status: Option<u16>, report: &[u8]) -> Option<Overrun> {
+    if matches!(status, Some(401..=403)) {
+        return None;
+    }
+    read(&Report::read(status, report))
 }
 
 struct Rule {
@@ -33,7 +53,7 @@ const fn words(all: &'static [&'static str]) -> Rule {
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
     // Anthropic, also on Bedrock and Vertex.
-    rule(&["exceed context limit"], &["context limit: ", " + "], " > "),
+    rule(&[WITH_ANSWER], &["context limit: ", " + "], " > "),
     // Fireworks.
     rule(&["prompt is too long", "maximum context length:"], &["too long: "], "maximum context length: "),
     rule(&["prompt is too long"], &["too long: "], "> "),
@@ -116,6 +136,9 @@ const CODES: &[&str] = &[
     "tokens_limit_reached",
 ];
 
+/// Prompt and answer together are too long.
+const WITH_ANSWER: &str = "exceed context limit";
+
 /// Fields of a report that hold the figures; llama.cpp has them.
 const TOKENS_FIELD: &str = "n_prompt_tokens";
 const LIMIT_FIELD: &str = "n_ctx";
@@ -131,6 +154,7 @@ pub(crate) fn read(report: &Report) -> Option<Overrun> {
         return None;
     }
     let mut overrun = rule.map(|rule| rule.figures(&message)).unwrap_or_default();
+    overrun.prompt_fits = message.contains(WITH_ANSWER);
     overrun.tokens = overrun.tokens.or_else(|| report.figure(TOKENS_FIELD));
     overrun.limit = overrun.limit.or_else(|| report.figure(LIMIT_FIELD));
     Some(overrun)
@@ -147,6 +171,7 @@ impl Rule {
             tokens: sum(self.tokens),
             limit: figure_after(message, self.limit),
             over: figure_after(message, self.over),
+            prompt_fits: false,
         }
     }
 }
@@ -234,7 +259,10 @@ mod tests {
         let body = json!({"error": {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 1407, "n_ctx": 256,
             "message": "the request exceeds the available context size. try increasing the context size"}});
         let report = Report::read(Some(400), body.to_string().as_bytes());
-        assert_eq!(read(&report), Some(Overrun { tokens: Some(1407), limit: Some(256), over: None }));
+        assert_eq!(
+            read(&report),
+            Some(Overrun { tokens: Some(1407), limit: Some(256), ..Overrun::default() })
+        );
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Figures {
     pub edits: u64,
     /// Requests that we answered ourselves.
     pub answered_here: u64,
+    /// Refusals of requests as too long that the client did not see.
+    pub cured: u64,
     /// What the provider reported.
     pub usage: Usage,
     /// Dollars for that, by the price list.
@@ -42,6 +44,7 @@ impl Figures {
         self.changed += other.changed;
         self.edits += other.edits;
         self.answered_here += other.answered_here;
+        self.cured += other.cured;
         self.usage += other.usage;
         self.dollars += other.dollars;
         self.unpriced += other.unpriced;
@@ -96,6 +99,8 @@ pub struct Accounted {
     pub edits: u64,
     /// Whether we answered it ourselves.
     pub answered_here: bool,
+    /// How often the provider found it too long before it was small enough.
+    pub cured: u64,
     /// Microseconds that our work took before it was sent.
     pub our_micros: u64,
 }
@@ -128,6 +133,7 @@ impl Accounted {
             changed: u64::from(self.changed),
             edits: self.edits,
             answered_here: u64::from(self.answered_here),
+            cured: self.cured,
             usage: self.usage,
             dollars: self.dollars.unwrap_or_default(),
             unpriced: u64::from(self.dollars.is_none() && !self.answered_here),

@@ -5,6 +5,7 @@
 
 mod account;
 mod asked;
+mod cure;
 mod figures;
 mod hub;
 mod recognise;
@@ -12,6 +13,7 @@ mod reports;
 mod snapshot;
 mod thread;
 mod turn;
+mod window;
 
 pub(crate) use asked::Asked;
 pub use figures::{Accounted, Figures};
@@ -20,6 +22,9 @@ pub(crate) use reports::{Report, Reports};
 pub use snapshot::{Context, SessionSnapshot, SessionStats, Snapshot, Stats, stats};
 pub(crate) use thread::{Thread, ThreadKey};
 pub(crate) use turn::{Ended, Seen, Turn};
+pub use window::claude_compacts_at;
+
+use thread::Working;
 
 use crate::{Limits, Managing, Settings};
 use bytes::Bytes;

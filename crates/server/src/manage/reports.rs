@@ -9,12 +9,14 @@ use std::time::Duration;
 /// How many are remembered.
 const MOST: usize = 100;
 
-/// Why a request went as it came although something should have been done about it.
+/// Why a request went as it came, or was refused, although something should have been done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
     Failed(String),
     Panicked,
     TooSlow(Duration),
+    /// The provider found a request too long, and it could not be made smaller.
+    Uncured(String),
 }
 
 impl fmt::Display for Report {
@@ -22,6 +24,9 @@ impl fmt::Display for Report {
         match self {
             Self::Failed(why) => write!(f, "forwarded untouched: {why}"),
             Self::Panicked => f.write_str("forwarded untouched: our code panicked; please report it"),
+            Self::Uncured(why) => {
+                write!(f, "a request that the provider finds too long was not cured: {why}")
+            }
             Self::TooSlow(limit) => {
                 write!(f, "forwarded untouched: deciding took longer than {} ms", limit.as_millis())
             }

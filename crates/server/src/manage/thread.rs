@@ -1,12 +1,13 @@
 //! One conversation of a client: what was decided about it, applied to each of its requests.
 
 use super::account::Account;
+use super::window::{Known, Learnt, Room};
 use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throughline_core::pipeline::Moment;
 use throughline_core::{Meta, SessionId, Wire};
-use throughline_engine::{LedgerJournal, Options, Preparer, Restored};
+use throughline_engine::{LedgerJournal, Options, Prepared, Preparer, Restored};
 use throughline_ledger::{LedgerError, SyncPolicy, Writer};
 use uuid::Uuid;
 
@@ -62,6 +63,8 @@ pub(crate) struct Thread {
 pub(super) struct Working {
     pub(super) preparer: Preparer,
     pub(super) journal: LedgerJournal,
+    /// What providers said about their windows.
+    pub(super) learnt: Learnt,
 }
 
 impl Thread {
@@ -85,15 +88,29 @@ impl Thread {
     /// Decides about the next request of the conversation.
     pub(super) fn decide(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
-        let prepared = self.work(|working| {
-            let Working { preparer, journal } = working;
-            preparer.take(asked.body.to_vec(), &moment, journal)?;
-            Ok(preparer.ready(&moment, journal)?)
-        })?;
+        let prepared = self.work(|working| self.prepare(working, asked, &moment))?;
         let changed = prepared.bytes != asked.body;
         self.account().asked(asked.at);
         let body = changed.then(|| prepared.bytes.into());
         Ok(Verdict::Send(Box::new(Turn::new(self.clone(), asked.clone(), body))))
+    }
+
+    /// The request as it is to be sent.
+    pub(super) fn prepare(
+        &self,
+        working: &mut Working,
+        asked: &Asked,
+        moment: &Moment,
+    ) -> Result<Prepared, ManageError> {
+        let Working { preparer, journal, learnt } = working;
+        preparer.take(asked.body.to_vec(), moment, journal)?;
+        if let Some(pipeline) = preparer.pipeline() {
+            let model = &pipeline.settings().model;
+            let known = Known::of(&self.world, &self.client, model, &asked.headers);
+            let Room { window, ceiling } = Known { learnt: learnt.of(model), ..known }.room();
+            preparer.set_room(window, ceiling);
+        }
+        Ok(preparer.ready(moment, journal)?)
     }
 
     /// Does something with what is held; it is fetched from the ledger first where it rests. After a panic it is fetched anew.
@@ -147,10 +164,13 @@ impl Thread {
             cache_edits: false,
         };
         let mut preparer = Preparer::new(self.wire, options);
+        let mut learnt = Learnt::default();
         let writer = match home.find_exact(&self.session) {
             Ok(path) => {
                 let writer = Writer::open(home, &path, SyncPolicy::Turn)?;
-                preparer.restore(Restored::read(home, &path)?);
+                let restored = Restored::read(home, &path)?;
+                restored.events.iter().for_each(|event| learnt.recall(event));
+                preparer.restore(restored);
                 writer
             }
             Err(_) => {
@@ -162,7 +182,7 @@ impl Thread {
                 Writer::create(home, meta, SyncPolicy::Turn)?
             }
         };
-        Ok(Working { preparer, journal: LedgerJournal::new(writer, &self.folder()) })
+        Ok(Working { preparer, journal: LedgerJournal::new(writer, &self.folder()), learnt })
     }
 
     /// The folder for what belongs to the session beside its ledger.

@@ -1,5 +1,6 @@
 //! A request on its way, and its answer.
 
+use super::cure::{self, Refusal};
 use super::{Accounted, Asked, Thread};
 use crate::relay::legible;
 use bytes::Bytes;
@@ -12,10 +13,12 @@ use throughline_wire::{Response, Stop};
 
 /// A request that goes to the provider.
 pub(crate) struct Turn {
-    thread: Arc<Thread>,
-    asked: Arc<Asked>,
+    pub(super) thread: Arc<Thread>,
+    pub(super) asked: Arc<Asked>,
     /// What is sent instead of the client's.
-    body: Option<Bytes>,
+    pub(super) body: Option<Bytes>,
+    /// How often it was made smaller because the provider found it too long.
+    pub(super) cures: u8,
 }
 
 /// What was seen of an answer.
@@ -39,7 +42,17 @@ pub(crate) enum Ended {
 
 impl Turn {
     pub(super) fn new(thread: Arc<Thread>, asked: Arc<Asked>, body: Option<Bytes>) -> Self {
-        Self { thread, asked, body }
+        Self { thread, asked, body, cures: 0 }
+    }
+
+    /// The same request once more.
+    pub(super) fn again(&self) -> Self {
+        Self {
+            thread: self.thread.clone(),
+            asked: self.asked.clone(),
+            body: self.body.clone(),
+            cures: self.cures,
+        }
     }
 
     /// What is sent instead of the client's own body.
@@ -49,8 +62,7 @@ impl Turn {
 
     /// The provider refused: what to send instead, if something can be done about it.
     pub(crate) async fn cure(&mut self, status: StatusCode, report: &[u8]) -> Option<Self> {
-        let _ = (status, report);
-        None
+        cure::cure(self, Refusal::read(Some(status), report)?).await
     }
 
     /// There was no answer at all.
@@ -69,8 +81,12 @@ impl Turn {
         let Some(response) = seen.response(&self.thread, self.thread.world.limits.answer_bytes) else {
             return;
         };
-        let accounted =
-            Accounted { usage: response.usage, changed: self.body.is_some(), ..Accounted::default() };
+        let accounted = Accounted {
+            usage: response.usage,
+            changed: self.body.is_some(),
+            cured: self.cures.into(),
+            ..Accounted::default()
+        };
         self.thread.account().answered(&accounted);
         let _ = &self.asked;
     }
