@@ -159,6 +159,8 @@ pub struct Draft {
     pub strategy: Strategy,
     /// What set it off.
     pub trigger: Trigger,
+    /// The text that stands for what was condensed, without the words before it that say what it is.
+    pub text: String,
     /// The new view.
     pub entries: Vec<Entry>,
     /// Which of them are new, rather than kept.
@@ -211,6 +213,43 @@ impl Draft {
 const SUMMARY_LEAD: &str = include_str!("../../../../prompts/summary_lead.md");
 const HANDOFF_LEAD: &str = include_str!("../../../../prompts/handoff_lead.md");
 const RECALL_HINT: &str = include_str!("../../../../prompts/recall_hint.md");
+
+/// A handoff as a message may give it that stands for what came before: the text, and before it what it is.
+///
+/// ```
+/// use throughline_core::{Message, Role};
+/// use throughline_core::compaction::{handed_over, is_handed_over};
+///
+/// assert!(is_handed_over(&Message::text(Role::User, handed_over("The tests pass."))));
+/// assert!(!is_handed_over(&Message::text(Role::User, "The tests pass.")));
+/// ```
+pub fn handed_over(text: &str) -> String {
+    format!("{}\n\n{}", HANDOFF_LEAD.trim(), text.trim())
+}
+
+/// How messages begin in which clients give a summary of what came before: Claude Code's, Codex's and ours.
+const CLIENT_LEADS: [&str; 4] = [
+    "This session is being continued from a previous conversation",
+    "Another language model started to solve this problem",
+    HANDOFF_LEAD,
+    SUMMARY_LEAD,
+];
+
+/// Whether a message of a client's history is a summary of what came before: nobody said it.
+pub fn is_handed_over(message: &Message) -> bool {
+    let first = message.blocks.iter().find_map(|block| match &block.body {
+        crate::Body::Text(text) => Some(text.trim_start()),
+        crate::Body::Reasoning { .. }
+        | crate::Body::ToolCall(_)
+        | crate::Body::ToolResult(_)
+        | crate::Body::Image(_)
+        | crate::Body::Document(_)
+        | crate::Body::Unknown(_) => None,
+    });
+    message.role == Role::User
+        && !message.flags.typed
+        && first.is_some_and(|text| CLIENT_LEADS.iter().any(|lead| text.starts_with(lead.trim())))
+}
 
 /// Tokens of the lead and of rounding, set aside from the text's budget.
 const LEAD_TOKENS: u64 = 160;
@@ -458,6 +497,7 @@ impl Plan {
         Ok(Draft {
             strategy: self.strategy,
             trigger: of.trigger,
+            text,
             entries,
             fresh,
             tokens_before,

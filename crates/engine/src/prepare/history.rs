@@ -2,6 +2,7 @@
 
 use super::{Preparer, Restored, Taken};
 use std::collections::HashSet;
+use throughline_core::compaction::is_handed_over;
 use throughline_core::pipeline::{Journal, Moment, Pipeline};
 use throughline_core::{Edit, EditId, Entry, Message, MessageId, Op, Record, Role, Stage, content_id};
 use throughline_wire::splice::Body;
@@ -25,6 +26,7 @@ impl Preparer {
         let mut parent = same.checked_sub(1).and_then(|at| self.ids.get(at)).cloned();
         for at in same..body.len() {
             let Some(mut message) = body.message(at) else { break };
+            message.flags.summary = is_handed_over(&message);
             message.id = content_id(parent.as_ref(), &message);
             message.parent = parent.replace(message.id.clone());
             if common == at && self.ids.get(at) == Some(&message.id) {
@@ -121,9 +123,9 @@ impl Earlier {
     }
 }
 
-/// Messages that we put into the view: summaries, reminders, attachments.
+/// Messages that we put into the view: summaries, reminders, attachments. A summary that the client gives is its own.
 fn is_own(message: &Message) -> bool {
-    message.flags.meta || message.flags.summary
+    message.flags.meta
 }
 
 /// The last of our own messages that stand right behind a message, or the message itself.
@@ -136,6 +138,7 @@ fn last_told(pipeline: &Pipeline, id: MessageId) -> MessageId {
 
 fn with_ids<'a>(body: &'a Body, ids: &'a [MessageId]) -> impl Iterator<Item = Message> + 'a {
     body.messages(0..ids.len()).zip(ids).enumerate().map(move |(at, (mut message, id))| {
+        message.flags.summary = is_handed_over(&message);
         message.id = id.clone();
         message.parent = at.checked_sub(1).map(|at| ids[at].clone());
         message

@@ -5,3 +5,4 @@ mod passing;
 mod raw;
 mod relay;
 mod tls;
+mod too_long;
