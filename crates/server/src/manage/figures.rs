@@ -163,6 +163,7 @@ mod tests {
             changed: true,
             edits: 2,
             answered_here: false,
+            cured: 0,
             our_micros: 120,
         }
     }
