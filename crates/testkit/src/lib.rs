@@ -8,6 +8,7 @@
 //! - Scripts: a closure, a list of replies, a [`Playlist`], a [`Playbook`] of rules, a [`Window`] that refuses
 //!   prompts which are too long for it.
 //! - [`postgres`] is not a model: it starts a PostgreSQL for tests of what is kept there.
+//! - [`trial`] sends the same request by two ways, with the same fault planned, and says where they differ.
 //! - [`Gate`] holds a reply back until the test says so; [`Nowhere`] is an address that refuses connections.
 //!
 //! Unless told otherwise the [figures](Figures) of an answer are counted from the request: the tokens of the prompt,
@@ -66,6 +67,7 @@ mod script;
 pub mod secrets;
 mod seen;
 mod server;
+pub mod trial;
 
 pub use answer::Answer;
 pub use fault::{Ending, ErrorEvent, Fault, Length, Malformed, Refusal, RetryAfter, Stall, TooLong, Wording};
