@@ -11,6 +11,7 @@
 
 mod endpoint;
 mod guard;
+mod inject;
 mod local;
 mod manage;
 mod relay;
@@ -20,6 +21,8 @@ mod token;
 mod upstream;
 
 pub use endpoint::Endpoint;
+#[doc(hidden)]
+pub use inject::{Inject, Injected, Point};
 pub use manage::{
     Accounted, Context, Figures, SessionSnapshot, SessionStats, Snapshot, Stats, claude_compacts_at, stats,
 };

@@ -59,6 +59,9 @@ pub struct Managing {
     pub take_over_compaction: bool,
     /// The folder of sessions whose client does not say where it runs.
     pub project: Option<PathBuf>,
+    /// Faults of our own, for tests.
+    #[doc(hidden)]
+    pub inject: Option<crate::Inject>,
 }
 
 impl Default for Managing {
@@ -70,6 +73,7 @@ impl Default for Managing {
             tools: OwnTools::default(),
             take_over_compaction: false,
             project: None,
+            inject: None,
         }
     }
 }

@@ -26,6 +26,7 @@ pub use window::claude_compacts_at;
 
 use thread::Working;
 
+use crate::inject::{Point, strike};
 use crate::{Limits, Managing, Settings};
 use bytes::Bytes;
 use http::StatusCode;
@@ -118,6 +119,7 @@ impl Manager {
     }
 
     fn decide(&self, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
+        strike(self.world.managing.inject, Point::First, &asked.headers)?;
         let Some(recognised) = recognise::recognise(asked) else { return Ok(Verdict::Pass) };
         match recognised.purpose {
             Purpose::Turn => {}
@@ -126,7 +128,9 @@ impl Manager {
             }
         }
         let thread = self.hub.thread(&recognised, asked)?;
-        thread.decide(asked)
+        let verdict = thread.decide(asked)?;
+        strike(self.world.managing.inject, Point::Decided, &asked.headers)?;
+        Ok(verdict)
     }
 
     /// What there is to see now.
@@ -166,4 +170,7 @@ pub(crate) enum ManageError {
     /// Its ledger can't be used.
     #[error("cannot use the session's ledger: {0}")]
     Ledger(#[from] throughline_ledger::LedgerError),
+    /// A test wants it to fail.
+    #[error("a fault was injected at {0:?}")]
+    Injected(Point),
 }

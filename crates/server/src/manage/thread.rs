@@ -3,6 +3,7 @@
 use super::account::Account;
 use super::window::{Known, Learnt, Room};
 use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World};
+use crate::inject::{Point, strike};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throughline_core::pipeline::Moment;
@@ -104,6 +105,7 @@ impl Thread {
     ) -> Result<Prepared, ManageError> {
         let Working { preparer, journal, learnt } = working;
         preparer.take(asked.body.to_vec(), moment, journal)?;
+        strike(self.world.managing.inject, Point::Thread, &asked.headers)?;
         if let Some(pipeline) = preparer.pipeline() {
             let model = &pipeline.settings().model;
             let known = Known::of(&self.world, &self.client, model, &asked.headers);

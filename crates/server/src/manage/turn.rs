@@ -2,6 +2,7 @@
 
 use super::cure::{self, Refusal};
 use super::{Accounted, Asked, Thread};
+use crate::inject::{Point, strike};
 use crate::relay::legible;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -78,6 +79,9 @@ impl Turn {
     }
 
     fn learn(self, seen: &Seen) {
+        if strike(self.thread.world.managing.inject, Point::Learn, &self.asked.headers).is_err() {
+            return;
+        }
         let Some(response) = seen.response(&self.thread, self.thread.world.limits.answer_bytes) else {
             return;
         };

@@ -1,5 +1,6 @@
 //! The proxy over real sockets.
 
+mod faults;
 mod kit;
 mod passing;
 mod raw;
