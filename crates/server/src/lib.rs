@@ -14,6 +14,7 @@ mod guard;
 mod inject;
 mod local;
 mod manage;
+mod outlet;
 mod relay;
 mod serve;
 mod settings;

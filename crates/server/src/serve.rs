@@ -1,6 +1,7 @@
 //! Listening.
 
 use crate::manage::Manager;
+use crate::outlet::Outlet;
 use crate::upstream::Client;
 use crate::{Settings, Snapshot, guard, local, relay};
 use http::{Request, StatusCode};
@@ -117,7 +118,9 @@ impl Drop for Running {
 async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(HEAD);
-    http.http2().timer(TokioTimer::new());
+    // What a provider does not say is not said for it.
+    http.http1().auto_date_header(false);
+    http.http2().timer(TokioTimer::new()).auto_date_header(false);
     let open = GracefulShutdown::new();
     loop {
         let stream = tokio::select! {
@@ -133,9 +136,13 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
             () = stop.cancelled() => break,
         };
         let _ = stream.set_nodelay(true);
+        let (outlet, flushed) = Outlet::new(stream);
         let shared = shared.clone();
-        let service = service_fn(move |request| answer(shared.clone(), request));
-        let connection = http.serve_connection(TokioIo::new(stream), service).into_owned();
+        let service = service_fn(move |request| {
+            let (shared, flushed) = (shared.clone(), flushed.clone());
+            async move { Ok::<_, relay::Broken>(answer(shared, request).await?.map(|body| flushed.hold(body))) }
+        });
+        let connection = http.serve_connection(TokioIo::new(outlet), service).into_owned();
         let connection = open.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = connection.await {

@@ -2,6 +2,7 @@
 
 mod coding;
 mod headers;
+mod refusal;
 mod watch;
 
 use crate::endpoint::{Api, Endpoint};
@@ -14,6 +15,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, request};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Either, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use refusal::Refusal;
 use serde_json::json;
 use std::error::Error;
 use std::sync::Arc;
@@ -152,18 +154,14 @@ impl Sending<'_> {
             if response.status().is_success() {
                 return Ok(watch::watched(response, turn, self.shared.settings.limits.answer_bytes));
             }
-            // Errors are short: the whole of it is read, so that what can be cured is.
             let (head, body) = response.into_parts();
-            let Ok(body) = Limited::new(body, self.shared.settings.limits.answer_bytes).collect().await
-            else {
-                turn.unanswered();
-                return Err(Broken);
-            };
-            let body = body.to_bytes();
-            let report = coding::legible(&head.headers, &body, self.shared.settings.limits.answer_bytes);
+            let limits = &self.shared.settings.limits;
+            let refusal = Refusal::read(body, limits.our_time).await;
+            let report =
+                refusal.whole().and_then(|body| coding::legible(&head.headers, &body, limits.answer_bytes));
             match turn.cure(head.status, report.as_deref().unwrap_or_default()).await {
                 Some(cured) => turn = cured,
-                None => return Ok(watch::as_received(head, body)),
+                None => return Ok(watch::refused(head, refusal)),
             }
         }
     }

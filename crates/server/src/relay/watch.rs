@@ -1,5 +1,6 @@
 //! Answers on their way to the client, to the byte, and what is learnt from them.
 
+use super::refusal::Refusal;
 use super::{Body, headers};
 use crate::manage::{Ended, Seen, Turn};
 use bytes::Bytes;
@@ -18,10 +19,10 @@ pub(super) fn untouched(response: Response<Incoming>) -> Response<Body> {
     Response::from_parts(head, body.map_err(|error| Box::from(error.to_string())).boxed_unsync())
 }
 
-/// An answer that was read already.
-pub(super) fn as_received(mut head: response::Parts, body: Bytes) -> Response<Body> {
+/// A refusal that nothing can be done about.
+pub(super) fn refused(mut head: response::Parts, refusal: Refusal) -> Response<Body> {
     headers::drop_hop(&mut head.headers);
-    Response::from_parts(head, super::whole(body))
+    Response::from_parts(head, refusal.into_body())
 }
 
 /// An answer of which a copy goes to whoever asked for it. The client gets every piece as soon as it is there.
