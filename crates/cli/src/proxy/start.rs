@@ -101,6 +101,7 @@ impl Bases {
             tools: config.tools.into(),
             take_over_compaction: proxy.take_over_compaction,
             project: std::env::current_dir().ok(),
+            ..Managing::default()
         };
         Ok(Settings {
             listen,

@@ -8,16 +8,19 @@ use crate::proxy::Base;
 use crate::proxy::servers::Served;
 use anyhow::bail;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use throughline_ledger::Home;
-use throughline_server::Upstream;
+use throughline_server::{Upstream, claude_compacts_at};
 
 const BASE_URL: &str = "ANTHROPIC_BASE_URL";
 /// With another base than Anthropic's own, Claude Code takes the provider for somebody else: it leaves out what only Anthropic has, the
 /// long context window among it. This tells it who answers in the end.
 const FIRST_PARTY: &str = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL";
 const FIRST_PARTY_HOST: &str = "api.anthropic.com";
+/// What `--autocompact` says, too.
+const AUTO_COMPACT: &str = "CLAUDE_CODE_AUTO_COMPACT_WINDOW";
 /// Other roads than Anthropic's API, with addresses and signatures of their own.
 const ELSEWHERE: [(&str, &str); 8] = [
     ("CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"),
@@ -39,6 +42,8 @@ pub(super) struct Claude {
     needs_settings: bool,
     /// Somebody said who answers.
     says_who_answers: bool,
+    /// Tokens at which it condenses its conversation by itself, where somebody said so.
+    pub(super) compacts_at: Option<u64>,
     /// What is given with `--settings`, and which argument that is.
     given: Option<(usize, Given, Map<String, Value>)>,
 }
@@ -60,8 +65,10 @@ impl Claude {
             base: place.get(BASE_URL).map(|url| Base::new(url, BASE_URL)),
             needs_settings: false,
             says_who_answers: place.get(FIRST_PARTY).is_some(),
+            compacts_at: None,
             given: None,
         };
+        let mut set = BTreeMap::new();
         for (name, where_to) in ELSEWHERE {
             if place.get(name).is_some_and(|value| is_on(&value)) {
                 bail!(refusal(name, name, where_to));
@@ -75,13 +82,15 @@ impl Claude {
         ];
         for file in files {
             if let Some(settings) = read(&file) {
-                found.heed(&settings, &file.display().to_string())?;
+                found.heed(&settings, &file.display().to_string(), &mut set)?;
             }
         }
         if let Some((_, _, settings)) = &given {
-            found.heed(settings, "--settings")?;
+            found.heed(settings, "--settings", &mut set)?;
         }
         found.given = given;
+        set.extend(option(arguments, "--autocompact").map(|window| (AUTO_COMPACT.to_owned(), window)));
+        found.compacts_at = claude_compacts_at(|name| set.get(name).cloned().or_else(|| place.get(name)));
         let managed = place.system.join("claude-code/managed-settings.json");
         if let Some(settings) = read(&managed)
             && variable(&settings, BASE_URL).is_some()
@@ -96,7 +105,14 @@ impl Claude {
     }
 
     /// Variables of a settings file.
-    fn heed(&mut self, settings: &Map<String, Value>, file: &str) -> anyhow::Result<()> {
+    fn heed(
+        &mut self,
+        settings: &Map<String, Value>,
+        file: &str,
+        set: &mut BTreeMap<String, String>,
+    ) -> anyhow::Result<()> {
+        let names = settings.get("env").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        set.extend(names.filter_map(|name| Some((name.clone(), variable(settings, name)?))));
         for (name, where_to) in ELSEWHERE {
             if variable(settings, name).is_some_and(|value| is_on(&value)) {
                 bail!(refusal(&format!("{name} in {file}"), name, where_to));
@@ -167,6 +183,17 @@ fn read(path: &Path) -> Option<Map<String, Value>> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
+/// The value of an option; the last one counts.
+fn option(arguments: &[OsString], name: &str) -> Option<String> {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let words = words.split(|word| *word == "--").next().unwrap_or_default();
+    let value = |(at, word): (usize, &&str)| match word.strip_prefix(name)? {
+        "" => words.get(at + 1).map(|value| (*value).to_owned()),
+        joined => joined.strip_prefix('=').map(str::to_owned),
+    };
+    words.iter().enumerate().filter_map(value).last()
+}
+
 /// What is given with `--settings`: a file, or the settings themselves. The last one counts.
 fn given(place: &Place<'_>, arguments: &[OsString]) -> Option<(usize, Given, Map<String, Value>)> {
     let mut found = None;
@@ -189,4 +216,61 @@ fn given(place: &Place<'_>, arguments: &[OsString]) -> Option<(usize, Given, Map
         found = settings.map(|settings| (at, how, settings)).or(found);
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(variables: &[(&str, &str)], settings: &[(&str, Value)], line: &str) -> anyhow::Result<Claude> {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in settings {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text.to_string()).unwrap();
+        }
+        let place = Place {
+            user: folder.path().join("user"),
+            cwd: folder.path().join("work"),
+            system: &folder.path().join("etc"),
+            variable: &|name| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            },
+        };
+        let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        Claude::look(&place, &arguments)
+    }
+
+    fn env(name: &str, value: &str) -> Value {
+        json!({"env": {name: value}})
+    }
+
+    #[test]
+    fn the_nearer_settings_win_over_the_farther_and_all_over_variables() {
+        let base =
+            |variables, settings: &[_], line| look(variables, settings, line).unwrap().base.unwrap().url;
+        let variables = &[(BASE_URL, "https://variable")][..];
+        let user = ("user/.claude/settings.json", env(BASE_URL, "https://user"));
+        let project = ("work/.claude/settings.json", env(BASE_URL, "https://project"));
+        let local = ("work/.claude/settings.local.json", env(BASE_URL, "https://local"));
+        let all = [user.clone(), project.clone(), local];
+        assert_eq!(base(variables, &[], ""), "https://variable");
+        assert_eq!(base(variables, std::slice::from_ref(&user), ""), "https://user");
+        assert_eq!(base(variables, &[user, project], ""), "https://project");
+        assert_eq!(base(variables, &all, ""), "https://local");
+        let given = r#"--settings={"env":{"ANTHROPIC_BASE_URL":"https://given"}}"#;
+        assert_eq!(base(variables, &all, given), "https://given");
+        let managed = ("etc/claude-code/managed-settings.json", env(BASE_URL, "https://managed"));
+        assert!(look(variables, &[managed], "").unwrap_err().to_string().contains("nothing may override"));
+    }
+
+    #[test]
+    fn when_claude_condenses_by_itself_is_said_by_words_settings_and_variables() {
+        let at = |variables, settings: &[_], line| look(variables, settings, line).unwrap().compacts_at;
+        let user = ("user/.claude/settings.json", env(AUTO_COMPACT, "300000"));
+        assert_eq!(at(&[], &[], ""), None);
+        assert_eq!(at(&[(AUTO_COMPACT, "200000")], &[], ""), Some(167_000));
+        assert_eq!(at(&[(AUTO_COMPACT, "200000")], std::slice::from_ref(&user), ""), Some(267_000));
+        assert_eq!(at(&[], &[user], "--autocompact 100000 -p hi"), Some(67_000));
+    }
 }

@@ -25,6 +25,8 @@ pub(super) struct Codex {
     pub(super) base: Option<Base>,
     /// The key of its address.
     key: String,
+    /// Tokens at which it condenses its conversation by itself, where somebody said so.
+    pub(super) compacts_at: Option<u64>,
 }
 
 impl Codex {
@@ -66,7 +68,7 @@ impl Codex {
         let named_by = |key: &str| format!("{key} in Codex's configuration");
         if id == BUILT_IN {
             let base = text(config.get(BUILT_IN_BASE)).map(|url| Base::new(url, named_by(BUILT_IN_BASE)));
-            return Ok(Self { base, key: BUILT_IN_BASE.to_owned() });
+            return Ok(Self { base, key: BUILT_IN_BASE.to_owned(), compacts_at: compacts_at(config) });
         }
         if let Some((_, why)) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == id) {
             bail!(refusal(&format!("model_provider = {id:?}"), why));
@@ -86,7 +88,7 @@ impl Codex {
         }
         let key = format!("model_providers.{id}.base_url");
         let base = text(provider.get("base_url")).map(|url| Base::new(url, named_by(&key)));
-        Ok(Self { base, key })
+        Ok(Self { base, key, compacts_at: compacts_at(config) })
     }
 
     /// Tells it to ask at `address`.
@@ -102,6 +104,14 @@ impl Codex {
             launch.replace(at, word);
         }
     }
+}
+
+/// By a limit, which the window caps, or by the window alone.
+fn compacts_at(config: &Table) -> Option<u64> {
+    let figure = |key: &str| config.get(key)?.as_integer().and_then(|figure| u64::try_from(figure).ok());
+    let by_window = figure("model_context_window").map(|window| window / 10 * 9);
+    let by_limit = figure("model_auto_compact_token_limit");
+    by_window.into_iter().chain(by_limit).min()
 }
 
 fn refusal(setting: &str, why: &str) -> String {
@@ -218,4 +228,73 @@ fn value_of(text: &str) -> Value {
     parsed
         .and_then(|mut table| table.remove("value"))
         .unwrap_or_else(|| Value::String(text.trim().trim_matches(['"', '\'']).to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(files: &[(&str, &str)], line: &str) -> anyhow::Result<Codex> {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in files {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let place = Place {
+            user: folder.path().to_owned(),
+            cwd: folder.path().join("work"),
+            system: &folder.path().join("etc"),
+            variable: &|_| None,
+        };
+        let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        Codex::look(&place, &arguments)
+    }
+
+    const MINE: &str = "[model_providers.mine]\nname = \"Mine\"\nbase_url = \"https://mine/v1\"\n";
+
+    #[test]
+    fn words_win_over_profiles_over_files() {
+        let said = |files: &[_], line| {
+            let codex = look(files, line).unwrap();
+            (codex.key, codex.base.map(|base| base.url).unwrap_or_default())
+        };
+        let of = |key: &str, url: &str| (key.to_owned(), url.to_owned());
+        let mine = "model_providers.mine.base_url";
+        assert_eq!(said(&[], "exec hi"), of("openai_base_url", ""));
+        let file = (".codex/config.toml", MINE);
+        assert_eq!(said(&[file], ""), of("openai_base_url", ""));
+        assert_eq!(said(&[file], "-c model_provider=mine"), of(mine, "https://mine/v1"));
+        assert_eq!(said(&[file], "exec --config=model_provider=\"mine\" hi"), of(mine, "https://mine/v1"));
+        assert_eq!(said(&[file], "-- -c model_provider=mine"), of("openai_base_url", ""));
+        let away = (".codex/away.config.toml", "model_provider = \"mine\"");
+        assert_eq!(said(&[file, away], "-p away"), of(mine, "https://mine/v1"));
+        let within = format!("profile = \"old\"\n[profiles.old]\nmodel_provider = \"mine\"\n{MINE}");
+        assert_eq!(said(&[(".codex/config.toml", &within)], ""), of(mine, "https://mine/v1"));
+        let other = format!("-c model_provider=mine -c {mine}=https://other/v1");
+        assert_eq!(said(&[file], &other), of(mine, "https://other/v1"));
+        assert!(look(&[("etc/codex/managed_config.toml", "model_provider = \"x\"")], "").is_err());
+    }
+
+    #[test]
+    fn an_address_among_the_words_is_replaced_where_it_stands() {
+        let line = "codex exec -c model_provider=mine -c model_providers.mine.base_url=https://other/v1 hi";
+        let mut launch = Launch::new(line.split(' ').map(OsString::from).collect(), None);
+        let codex = look(&[(".codex/config.toml", MINE)], &line[6..]).unwrap();
+        codex.lead(&mut launch, "http://127.0.0.1:1");
+        let words: Vec<_> = launch.words.iter().map(|word| word.to_string_lossy()).collect();
+        assert_eq!(words[5], "model_providers.mine.base_url=\"http://127.0.0.1:1/v1\"");
+        assert_eq!(words.len(), 7);
+    }
+
+    #[test]
+    fn when_codex_condenses_by_itself_is_said_by_its_limit_or_its_window() {
+        let at = |line| look(&[], line).unwrap().compacts_at;
+        assert_eq!(at(""), None);
+        assert_eq!(at("-c model_auto_compact_token_limit=50000"), Some(50_000));
+        assert_eq!(
+            at("-c model_context_window=100000 -c model_auto_compact_token_limit=500000"),
+            Some(90_000)
+        );
+    }
 }

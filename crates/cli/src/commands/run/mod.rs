@@ -84,6 +84,15 @@ impl Found {
         }
     }
 
+    /// Tokens at which the client condenses by itself, where somebody said so.
+    fn compacts_at(&self) -> Option<u64> {
+        match self {
+            Self::Claude(claude) => claude.compacts_at,
+            Self::Codex(codex) => codex.compacts_at,
+            Self::Other(_) => None,
+        }
+    }
+
     /// Has the client ask at a server of ours.
     fn lead(&self, launch: &mut Launch, context: &Context, served: &Served) -> anyhow::Result<()> {
         let address = served.address();
@@ -125,7 +134,7 @@ impl Run {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             let started = context.now();
-            let beneath = self.beneath(context, &config, &found.bases()).await?;
+            let beneath = self.beneath(context, &config, &found).await?;
             found.lead(&mut launch, context, beneath.served())?;
             let code = match self.client(&launch).await {
                 Ok(code) => code,
@@ -155,16 +164,17 @@ impl Run {
     }
 
     /// A server of our own, or one that runs already.
-    async fn beneath(&self, context: &Context, config: &Config, client: &Bases) -> anyhow::Result<Beneath> {
+    async fn beneath(&self, context: &Context, config: &Config, found: &Found) -> anyhow::Result<Beneath> {
+        let client = found.bases();
         let others = servers::running(&context.home);
         if self.attach {
             let other = others.into_iter().find(|other| other.started_by == StartedBy::Serve);
             let other = other
                 .context("no server runs; start one with `throughline serve`, or leave --attach away")?;
-            agree(client, &other)?;
+            agree(&client, &other)?;
             return Ok(Beneath::Attached(other));
         }
-        let bases = Bases::of_flags(self.anthropic.as_deref(), self.openai.as_deref()).or(client.clone());
+        let bases = Bases::of_flags(self.anthropic.as_deref(), self.openai.as_deref()).or(client);
         if let Some((base, other)) = bases.lead_to(&others) {
             if !self.quiet {
                 let (by, address) = (&base.named_by, other.address());
@@ -177,8 +187,9 @@ impl Run {
         }
         let bases = bases.or(Bases::of_config(&config.proxy));
         let mut settings = bases.settings(context, config, Some(self.port.unwrap_or(0)))?;
-        if self.passive {
-            settings.manage = None;
+        settings.manage = settings.manage.filter(|_| !self.passive);
+        if let Some(managing) = &mut settings.manage {
+            managing.client_compacts_at = found.compacts_at();
         }
         let server = Server::start(settings).await?;
         let served = Served::new(&server, StartedBy::Run);
