@@ -28,6 +28,6 @@ pub use manage::{
     Accounted, Context, Figures, SessionSnapshot, SessionStats, Snapshot, Stats, claude_compacts_at, stats,
 };
 pub use serve::{Running, Server, StartError};
-pub use settings::{Limits, Managing, Settings};
+pub use settings::{Limits, Managing, Scribe, Settings};
 pub use token::Token;
 pub use upstream::{Upstream, UpstreamError, Upstreams};

@@ -4,10 +4,12 @@ use crate::{Token, Upstreams};
 use jiff::Timestamp;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use throughline_core::profile::Profile;
 use throughline_core::stages::OwnTools;
 use throughline_ledger::Home;
+use throughline_model::Model;
 
 /// Everything a server is told.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ pub struct Managing {
     pub tools: OwnTools,
     /// Whether compactions that a client asks its provider for are answered here.
     pub take_over_compaction: bool,
+    /// Who writes the text of those compactions; `None`: the offline scribe.
+    pub scribe: Option<Scribe>,
     /// The folder of sessions whose client does not say where it runs.
     pub project: Option<PathBuf>,
     /// Faults of our own, for tests.
@@ -72,9 +76,20 @@ impl Default for Managing {
             client_compacts_at: None,
             tools: OwnTools::default(),
             take_over_compaction: false,
+            scribe: None,
             project: None,
             inject: None,
         }
+    }
+}
+
+/// A model that writes summaries.
+#[derive(Clone)]
+pub struct Scribe(pub Arc<dyn Model>);
+
+impl std::fmt::Debug for Scribe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Scribe").field(&self.0.id()).finish()
     }
 }
 
@@ -87,6 +102,8 @@ pub struct Limits {
     pub answer_bytes: usize,
     /// How long our own work on a request may take before it is forwarded as it came.
     pub our_time: Duration,
+    /// How long a compaction that is answered here may take before the provider is asked.
+    pub compaction: Duration,
     /// How long a connection to a provider may take.
     pub connect: Duration,
     /// How long a session may rest before only its ledger remembers it.
@@ -99,6 +116,7 @@ impl Default for Limits {
             request_bytes: 64 << 20,
             answer_bytes: 32 << 20,
             our_time: Duration::from_secs(2),
+            compaction: Duration::from_secs(120),
             connect: Duration::from_secs(30),
             rest: Duration::from_secs(60),
         }

@@ -11,6 +11,7 @@ mod hub;
 mod recognise;
 mod reports;
 mod snapshot;
+mod takeover;
 mod thread;
 mod turn;
 mod window;
@@ -35,6 +36,7 @@ use jiff::Timestamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
+use takeover::TakeOver;
 use throughline_ledger::Home;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -46,10 +48,19 @@ const LEARNING: Duration = Duration::from_secs(5);
 pub(crate) enum Verdict {
     /// It goes as it came, and nobody looks at the answer.
     Pass,
+    /// This goes in its place, and nobody looks at the answer.
+    Instead(Bytes),
     /// It goes to the provider, as it came or changed, and the answer is looked at.
     Send(Box<Turn>),
     /// It is answered here.
     Answer(LocalAnswer),
+}
+
+/// What was decided.
+enum Decision {
+    Made(Verdict),
+    /// It is a compaction that is answered here.
+    TakeOver(TakeOver),
 }
 
 /// An answer of ours.
@@ -65,6 +76,8 @@ pub(crate) struct World {
     pub(crate) limits: Limits,
     pub(crate) home: Home,
     pub(crate) reports: Reports,
+    /// Summaries of ours that clients refer to.
+    pub(crate) summaries: takeover::Summaries,
     /// What is done off the path of requests, and waited for at the end.
     pub(crate) learning: TaskTracker,
     pub(crate) now: fn() -> Timestamp,
@@ -87,6 +100,7 @@ impl Manager {
             limits: settings.limits,
             home: settings.home.clone(),
             reports: Reports::default(),
+            summaries: takeover::Summaries::default(),
             learning: TaskTracker::new(),
             now: settings.now,
             since: (settings.now)(),
@@ -98,39 +112,77 @@ impl Manager {
     /// Decides about a request, within the time that is ours. Whatever goes wrong, it goes as it came.
     pub(crate) async fn consider(self: &Arc<Self>, asked: Asked) -> Verdict {
         let asked = Arc::new(asked);
+        let verdict = match self.guarded(&asked, Self::decide).await {
+            Some(Decision::Made(verdict)) => verdict,
+            Some(Decision::TakeOver(take_over)) => match take_over.answer().await {
+                Some(answer) => Verdict::Answer(answer),
+                None => self.guarded(&asked, Self::beside).await.unwrap_or(Verdict::Pass),
+            },
+            None => Verdict::Pass,
+        };
+        match verdict {
+            Verdict::Pass => self.passable(&asked).map_or(Verdict::Pass, Verdict::Instead),
+            Verdict::Instead(_) | Verdict::Send(_) | Verdict::Answer(_) => verdict,
+        }
+    }
+
+    /// Does something about a request within the time that is ours; what goes wrong is reported.
+    async fn guarded<T: Send + 'static>(
+        self: &Arc<Self>,
+        asked: &Arc<Asked>,
+        what: fn(&Self, &Arc<Asked>) -> Result<T, ManageError>,
+    ) -> Option<T> {
         let limit = self.world.limits.our_time;
         let work = async {
             let permit = self.at_once.clone().acquire_owned().await;
             let (manager, asked) = (self.clone(), asked.clone());
             tokio::task::spawn_blocking(move || {
-                let verdict = catch_unwind(AssertUnwindSafe(|| manager.decide(&asked)));
+                let done = catch_unwind(AssertUnwindSafe(|| what(&manager, &asked)));
                 drop(permit);
-                verdict
+                done
             })
             .await
         };
         match tokio::time::timeout(limit, work).await {
-            Ok(Ok(Ok(Ok(verdict)))) => return verdict,
+            Ok(Ok(Ok(Ok(done)))) => return Some(done),
             Ok(Ok(Ok(Err(error)))) => self.world.reports.add(asked.at, Report::Failed(error.to_string())),
             Ok(Ok(Err(_)) | Err(_)) => self.world.reports.add(asked.at, Report::Panicked),
             Err(_) => self.world.reports.add(asked.at, Report::TooSlow(limit)),
         }
-        Verdict::Pass
+        None
     }
 
-    fn decide(&self, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
+    fn decide(&self, asked: &Arc<Asked>) -> Result<Decision, ManageError> {
         strike(self.world.managing.inject, Point::First, &asked.headers)?;
-        let Some(recognised) = recognise::recognise(asked) else { return Ok(Verdict::Pass) };
+        let Some(recognised) = recognise::recognise(asked) else { return Ok(Decision::Made(Verdict::Pass)) };
         match recognised.purpose {
-            Purpose::Turn => {}
-            Purpose::CountTokens | Purpose::Compaction(_) | Purpose::Memory | Purpose::Title => {
-                return Ok(Verdict::Pass);
+            Purpose::Turn => {
+                let thread = self.hub.thread(&recognised, asked)?;
+                let verdict = thread.decide(asked)?;
+                strike(self.world.managing.inject, Point::Decided, &asked.headers)?;
+                Ok(Decision::Made(verdict))
             }
+            Purpose::Compaction(native) if self.world.managing.take_over_compaction => {
+                let thread = self.hub.thread(&recognised, asked)?;
+                Ok(Decision::TakeOver(TakeOver { thread, asked: asked.clone(), native }))
+            }
+            Purpose::CountTokens | Purpose::Compaction(_) => self.beside(asked).map(Decision::Made),
+            Purpose::Memory | Purpose::Title => Ok(Decision::Made(Verdict::Pass)),
         }
-        let thread = self.hub.thread(&recognised, asked)?;
-        let verdict = thread.decide(asked)?;
-        strike(self.world.managing.inject, Point::Decided, &asked.headers)?;
-        Ok(verdict)
+    }
+
+    /// A request beside a conversation: what was decided about it applies, and nothing is decided anew.
+    fn beside(&self, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
+        let Some(recognised) = recognise::recognise(asked) else { return Ok(Verdict::Pass) };
+        self.hub.thread(&recognised, asked)?.beside(asked)
+    }
+
+    /// A request that goes as it came, but for what only we understand.
+    fn passable(&self, asked: &Asked) -> Option<Bytes> {
+        let wire = asked.endpoint.wire()?;
+        let expand = || takeover::expand(&self.world, wire, &asked.body);
+        let expanded = catch_unwind(AssertUnwindSafe(expand)).ok()?.ok()?;
+        expanded.map(Bytes::from)
     }
 
     /// What there is to see now.
@@ -173,4 +225,10 @@ pub(crate) enum ManageError {
     /// A test wants it to fail.
     #[error("a fault was injected at {0:?}")]
     Injected(Point),
+    /// It can't be written anew.
+    #[error("cannot write the request: {0}")]
+    Write(#[from] throughline_engine::WriteError),
+    /// Something is wrong in our code.
+    #[error("our code panicked; please report it")]
+    Panicked,
 }

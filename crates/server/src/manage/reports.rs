@@ -17,6 +17,10 @@ pub(crate) enum Report {
     TooSlow(Duration),
     /// The provider found a request too long, and it could not be made smaller.
     Uncured(String),
+    /// A compaction that should have been answered here was asked of the provider.
+    NotTakenOver(String),
+    /// A client refers to a summary of ours that can't be found.
+    LostSummary(String),
 }
 
 impl fmt::Display for Report {
@@ -26,6 +30,10 @@ impl fmt::Display for Report {
             Self::Panicked => f.write_str("forwarded untouched: our code panicked; please report it"),
             Self::Uncured(why) => {
                 write!(f, "a request that the provider finds too long was not cured: {why}")
+            }
+            Self::NotTakenOver(why) => write!(f, "a compaction was left to the provider: {why}"),
+            Self::LostSummary(blob) => {
+                write!(f, "the summary that stands for the start of a conversation can't be found: {blob}")
             }
             Self::TooSlow(limit) => {
                 write!(f, "forwarded untouched: deciding took longer than {} ms", limit.as_millis())

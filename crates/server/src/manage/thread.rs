@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::window::{Known, Learnt, Room};
-use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World};
+use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, takeover};
 use crate::inject::{Point, strike};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,7 +104,8 @@ impl Thread {
         moment: &Moment,
     ) -> Result<Prepared, ManageError> {
         let Working { preparer, journal, learnt } = working;
-        preparer.take(asked.body.to_vec(), moment, journal)?;
+        let expanded = takeover::expand(&self.world, self.wire, &asked.body)?;
+        preparer.take(expanded.unwrap_or_else(|| asked.body.to_vec()), moment, journal)?;
         strike(self.world.managing.inject, Point::Thread, &asked.headers)?;
         if let Some(pipeline) = preparer.pipeline() {
             let model = &pipeline.settings().model;
@@ -113,6 +114,15 @@ impl Thread {
             preparer.set_room(window, ceiling);
         }
         Ok(preparer.ready(moment, journal)?)
+    }
+
+    /// A request beside the conversation: what was decided applies to it.
+    pub(super) fn beside(&self, asked: &Asked) -> Result<Verdict, ManageError> {
+        let expanded = takeover::expand(&self.world, self.wire, &asked.body)?;
+        let own = expanded.as_deref().unwrap_or(&asked.body);
+        let applied = self.work(|working| Ok(working.preparer.reapply(own)?))?;
+        let body = applied.or(expanded).filter(|body| *body != asked.body);
+        Ok(body.map_or(Verdict::Pass, |body| Verdict::Instead(body.into())))
     }
 
     /// Does something with what is held; it is fetched from the ledger first where it rests. After a panic it is fetched anew.

@@ -104,6 +104,14 @@ pub(crate) async fn pass_on(
             Ok(response) => Ok(watch::untouched(response)),
             Err(error) => unreachable_upstream(shared, api, &error),
         },
+        Verdict::Instead(instead) => {
+            let mut headers = head.headers.clone();
+            headers::with_new_body(&mut headers, instead.len());
+            match sending.send(&headers, Either::Left(Full::new(instead))).await {
+                Ok(response) => Ok(watch::untouched(response)),
+                Err(error) => unreachable_upstream(shared, api, &error),
+            }
+        }
         Verdict::Send(turn) => sending.hold(*turn, body).await,
     }
 }

@@ -69,6 +69,18 @@ pub(crate) enum Native {
     Endpoint,
 }
 
+impl Native {
+    /// For people, and as ledgers name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ClaudePrompt => "Claude Code's prompt",
+            Self::CodexPrompt => "Codex's prompt",
+            Self::Trigger => "compaction_trigger",
+            Self::Endpoint => "/responses/compact",
+        }
+    }
+}
+
 /// What is known about a request before its history is compared with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recognised {
