@@ -5,5 +5,6 @@ mod kit;
 mod passing;
 mod raw;
 mod relay;
+mod takeover;
 mod tls;
 mod too_long;

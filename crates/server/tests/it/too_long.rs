@@ -2,6 +2,7 @@
 
 use crate::kit::{Asking, Reply, World, proxy_before};
 use serde_json::{Value, json};
+use throughline_core::profile::Threshold;
 use throughline_core::{Event, Record, Wire, invariants};
 use throughline_ledger::session;
 use throughline_testkit::{Answer, Fault, Http, Playlist, Seen, Window, Wording};
@@ -152,12 +153,19 @@ async fn every_provider_is_understood() {
             _ => Wire::Chat,
         };
         let refused = Playlist::new().then(Fault::too_long(wording)).forever(Answer::text("Good day."));
-        // A refusal without a word is about the size only where the window is nearly full.
-        let world =
-            World::with(refused, |settings| settings.manage.as_mut().unwrap().window = Some(16_000)).await;
+        let world = World::with(refused, |settings| {
+            // A refusal without a word is about the size only where the window is nearly full.
+            if wording == Wording::Silent {
+                let managing = settings.manage.as_mut().unwrap();
+                managing.window = Some(12_000);
+                let limits = managing.profile.compact.as_mut().unwrap();
+                (limits.threshold, limits.early_share) = (Threshold::Share(1.0), None);
+            }
+        })
+        .await;
         let reply = world.ask(asking(wire, &conversation(wire, 50))).await;
-        assert!(said(&reply), "{wording:?}: {} {}", reply.status, reply.text());
         let seen = world.provider.requests();
+        assert!(said(&reply), "{wording:?}: {} of {} tokens", reply.status, seen[0].tokens);
         assert_eq!(seen.len(), 2, "{wording:?}");
         assert!(seen[1].body.len() < seen[0].body.len(), "{wording:?}");
     }

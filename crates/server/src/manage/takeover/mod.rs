@@ -18,7 +18,7 @@ use blob::Blob;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use throughline_core::compaction::{Draft, Scaffold, Verdict, is_handed_over};
+use throughline_core::compaction::{Declined, Draft, Scaffold, Verdict, is_handed_over};
 use throughline_core::pipeline::{Journal as _, Moment};
 use throughline_core::profile::Strategy;
 use throughline_core::{Entry, Event, Message, Record, content_id};
@@ -28,6 +28,9 @@ use throughline_wire::splice::Body;
 
 /// Tokens of a summary, where the profile does not say.
 const BUDGET: u64 = 10_000;
+
+/// What is shorter than twice this is not condensed here.
+const LEAST_BUDGET: u64 = 1_000;
 
 /// A compaction that is answered here.
 pub(super) struct TakeOver {
@@ -155,7 +158,15 @@ impl TakeOver {
         let (this, subject) = (self.clone(), subject.clone());
         blocking(move || {
             let Subject { wanted, said, view } = &*subject;
-            let draft = compact(said, view, &this.order(wanted)).ok();
+            let order = this.order(wanted);
+            let draft = match compact(said, view, &order) {
+                // What is short is condensed to half of it.
+                Err(Declined::NotSmaller { before, .. }) if before / 2 >= LEAST_BUDGET => {
+                    compact(said, view, &Order { budget: before / 2, ..order })
+                }
+                drafted => drafted,
+            };
+            let draft = draft.ok();
             Ok(draft.map(|draft| Drafted {
                 draft,
                 by: "the offline scribe".to_owned(),
