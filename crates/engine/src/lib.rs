@@ -5,6 +5,7 @@
 //! - [`Preparer`]: a provider's request in, the managed request out, for the three wires.
 //! - [`compact`]: one compaction of a conversation.
 //! - [`Recall`]: what was cut, read again.
+//! - [`remember`]: what one conversation keeps beyond itself, and what comes back in it.
 //! - [`replay`]: a recorded session through the pipeline, request by request, under any profile.
 
 mod compact;
@@ -16,6 +17,7 @@ pub mod hooks;
 mod layout;
 mod prepare;
 mod recall;
+pub mod remember;
 pub mod replay;
 pub mod session;
 mod summary;

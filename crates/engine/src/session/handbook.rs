@@ -11,7 +11,7 @@ use throughline_core::{Event, MemoryMode, Message, SessionId, ToolCall, Usage};
 use throughline_memory::handbook::citations::{cited_in, usage};
 use throughline_memory::handbook::read::Reading;
 use throughline_memory::handbook::{Outside, OutsideWatch};
-use throughline_memory::store::{LazyStore, StoreError};
+use throughline_memory::store::{Cited, LazyStore, StoreError};
 use throughline_model::{BoxFuture, CancelToken, Governor, Job, Receipt, Standing};
 use tokio::task::JoinHandle;
 use tracing::Instrument;
@@ -118,18 +118,17 @@ impl Session {
             return;
         }
         let Some(start) = handbook.settings.start.clone() else { return };
-        if !may_begin(&standing, handbook.settings.rate_left_percent) {
-            return;
-        }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let governed = Governed {
-            work: start.run(self.id.clone(), handbook.cancel.child_token()),
-            governor: self.settings.governor.clone(),
+        let order = StartOrder {
+            start,
             session: self.id.clone(),
+            governor: self.settings.governor.clone(),
             standing,
+            rate_left_percent: handbook.settings.rate_left_percent,
             now: (self.settings.now)(),
+            cancel: handbook.cancel.child_token(),
         };
-        let work = governed.run();
+        let Some(work) = order.begin() else { return };
         let span = span::background(&self.id, Work::Handbook);
         handbook.start = Some(runtime.spawn(work.instrument(span)));
     }
@@ -137,17 +136,14 @@ impl Session {
     /// What an answer cites is counted, once for the answer (H5). `messages` are those of one answer, as they were recorded.
     pub(super) fn count_citation(&mut self, messages: &[Message]) -> Result<(), SessionError> {
         let Some(handbook) = &mut self.handbook else { return Ok(()) };
-        let Some((answer, mut citation)) = cited_in(messages) else { return Ok(()) };
-        if let Some(reading) = &handbook.settings.reading {
-            citation.sessions = reading.sessions(&citation.sessions);
-        }
         let now = (self.settings.now)();
-        let data = json!({"message": answer, "sessions": citation.sessions, "entries": citation.entries});
-        if let Some(cited) = usage(&self.id, (&answer, &citation), now) {
+        let reading = handbook.settings.reading.as_ref();
+        let Some((event, cited)) = citation((&self.id, messages), reading, now) else { return Ok(()) };
+        if let Some(cited) = cited {
             let store = handbook.settings.store.clone();
             handbook.tell(async move { store.get().await?.cite(&cited).await.map(drop) });
         }
-        self.append_event(Event { at: Some(now), name: CITED.to_owned(), data })
+        self.append_event(event)
     }
 
     /// A call is about to run. If what it gives comes from outside, no memory is made of the session from here on (H7).
@@ -173,8 +169,7 @@ impl Session {
         self.journal.update_card(|card| card.memory_mode = MemoryMode::Polluted)?;
         let (store, id) = (handbook.settings.store.clone(), self.id.clone());
         handbook.tell(async move { store.get().await?.set_mode(&id, MemoryMode::Polluted).await });
-        let data = json!({"by": by});
-        self.append_event(Event { at: Some(self.now()), name: POLLUTED.to_owned(), data })
+        self.append_event(pollution(by, self.now()))
     }
 
     /// What looks through the history for what came from outside.
@@ -235,7 +230,61 @@ impl Session {
             Ok(Err(why)) => json!({"failed": why}),
             Err(_) => json!({"failed": "the work on handbooks broke off"}),
         };
-        self.append_event(Event { at: Some(self.now()), name: BEGUN.to_owned(), data })
+        self.append_event(begun(data, self.now()))
+    }
+}
+
+/// What the messages of one answer cite (H5): the event for the ledger, and what a store is to count.
+pub fn citation(
+    (session, messages): (&SessionId, &[Message]),
+    reading: Option<&Reading>,
+    now: Timestamp,
+) -> Option<(Event, Option<Cited>)> {
+    let (answer, mut citation) = cited_in(messages)?;
+    if let Some(reading) = reading {
+        citation.sessions = reading.sessions(&citation.sessions);
+    }
+    let data = json!({"message": answer, "sessions": citation.sessions, "entries": citation.entries});
+    let event = Event { at: Some(now), name: CITED.to_owned(), data };
+    Some((event, usage(session, (&answer, &citation), now)))
+}
+
+/// Why no memory is made of a session any more (H7), for its ledger.
+pub fn pollution(by: &str, now: Timestamp) -> Event {
+    Event { at: Some(now), name: POLLUTED.to_owned(), data: json!({"by": by}) }
+}
+
+/// What came of the work at the start of a session, for its ledger.
+pub fn begun(did: Value, now: Timestamp) -> Event {
+    Event { at: Some(now), name: BEGUN.to_owned(), data: did }
+}
+
+/// The work on handbooks that the first words of a session set off (H1).
+pub struct StartOrder {
+    /// What is to be done.
+    pub start: Arc<dyn StartWork>,
+    /// Which session begins.
+    pub session: SessionId,
+    /// Who decides whether it may begin; `None`: it may.
+    pub governor: Option<Governor>,
+    /// The circumstances.
+    pub standing: Standing,
+    /// Percent of the provider's rate limit that must be left.
+    pub rate_left_percent: u32,
+    /// When.
+    pub now: Timestamp,
+    /// Tells it to stop.
+    pub cancel: CancelToken,
+}
+
+impl StartOrder {
+    /// The work, which leaves a receipt with the governor; `None` if it may not begin. What it gives is for [`begun`].
+    pub fn begin(self) -> Option<impl Future<Output = Result<Value, String>> + Send + 'static> {
+        let Self { start, session, governor, standing, rate_left_percent, now, cancel } = self;
+        may_begin(&standing, rate_left_percent).then(|| {
+            let work = start.run(session.clone(), cancel);
+            Governed { work, governor, session, standing, now }.run()
+        })
     }
 }
 

@@ -21,12 +21,11 @@ mod recalled;
 pub use context::{Share, Spent, WindowUse};
 pub use error::SessionError;
 pub use frame::Frame;
-pub use handbook::{DoneAtStart, Handbooks, StartWork};
-pub use memory::Remembering;
+pub use handbook::{DoneAtStart, Handbooks, StartOrder, StartWork, begun, citation, pollution};
 pub use opening::{Models, Scribe, SessionSettings, Start};
-pub use recalled::Recalling;
 
 use crate::LedgerJournal;
+pub use crate::remember::{Recalling, Remembering};
 use crate::telemetry::span;
 use ahead::Background;
 use bytes::Bytes;
@@ -63,7 +62,7 @@ pub struct Session {
     wish: Option<Wish>,
     background: Background,
     notes: Option<NotesKeeper>,
-    memory: Option<memory::Memory>,
+    memory: Option<crate::remember::Memory>,
     handbook: Option<handbook::Handbook>,
     /// What was said since the notes' keeper last looked.
     unobserved: Vec<Arc<Message>>,

@@ -2,11 +2,11 @@
 
 use super::ahead::Background;
 use super::handbook::{Handbook, Handbooks};
-use super::memory::{Memory, Remembering};
 use super::{Frame, Session, SessionError, Spent};
 use crate::LedgerJournal;
 use crate::config::Config;
 use crate::hooks::Hooks;
+use crate::remember::{Memory, Remembering};
 use jiff::Timestamp;
 use std::path::Path;
 use std::sync::Arc;
