@@ -105,6 +105,30 @@ fragments! {
     BashInput: User, "<bash-input>" .. "</bash-input>";
     /// What that command printed (Claude Code).
     BashOutput: User, "<bash-stdout>" .. ">";
+    /// What that command printed as errors (Claude Code).
+    BashErrors: User, "<bash-stderr>" .. ">";
+    /// What a local command printed as errors (Claude Code).
+    LocalCommandErrors: User, "<local-command-stderr>" .. "</local-command-stderr>";
+    /// What was said behind a slash command (Claude Code).
+    CommandArgs: User, "<command-args>" .. "</command-args>";
+    /// A file that is open in the person's editor (Claude Code).
+    IdeFile: User, "<ide_opened_file>" .. "</ide_opened_file>";
+    /// What is selected in the person's editor (Claude Code).
+    IdeSelection: User, "<ide_selection>" .. "</ide_selection>";
+    /// Another agent of a team speaks (Claude Code).
+    TeammateMessage: User, "<teammate-message" .. "</teammate-message>";
+    /// A hook speaks (Codex).
+    HookPrompt: User, "<hook_prompt" .. "</hook_prompt>";
+    /// A summary in place of the conversation before it (Claude Code).
+    Continued: User, "This session is being continued from a previous conversation" .. "";
+    /// A handoff in place of the conversation before it (Codex).
+    HandedOver: User, "Another language model started to solve this problem" .. "";
+    /// The client has a cut answer go on (Claude Code).
+    ResumeOutput: User, "Output token limit hit. Resume directly" .. "";
+    /// A hook has the work go on (Claude Code).
+    StopHook: User, "Stop hook feedback:" .. "";
+    /// The body of a skill (Claude Code).
+    SkillBody: User, "Base directory for this skill:" .. "";
     /// The environment in a system prompt.
     Env: System, "<env>" .. "</env>";
     /// A plan put forward.
@@ -129,7 +153,8 @@ impl Fragment {
     /// ```
     pub fn recognise(speaker: Speaker, text: &str) -> Option<Self> {
         let text = text.trim();
-        if !text.starts_with(['<', '#', '[']) {
+        // The first letters of all opening marks: nothing else need be compared.
+        if !text.starts_with(['<', '#', '[', 'T', 'A', 'O', 'S', 'B']) {
             return None;
         }
         Self::ALL.iter().copied().find(|fragment| {
@@ -151,6 +176,11 @@ impl Fragment {
             Self::CommandName => format!("{open}{body}</command-name>"),
             Self::CommandMessage => format!("{open}{body}</command-message>"),
             Self::BashOutput => format!("{open}{body}</bash-stdout>"),
+            Self::BashErrors => format!("{open}{body}</bash-stderr>"),
+            Self::TeammateMessage | Self::HookPrompt => format!("{open}>{body}{close}"),
+            Self::Continued | Self::HandedOver | Self::ResumeOutput | Self::StopHook | Self::SkillBody => {
+                format!("{open}\n{body}")
+            }
             Self::ModelSwitch
             | Self::Permissions
             | Self::CollaborationMode
@@ -175,6 +205,10 @@ impl Fragment {
             | Self::LocalCommandOutput
             | Self::LocalCommandCaveat
             | Self::BashInput
+            | Self::LocalCommandErrors
+            | Self::CommandArgs
+            | Self::IdeFile
+            | Self::IdeSelection
             | Self::Env
             | Self::ProposedPlan
             | Self::Analysis
@@ -182,6 +216,23 @@ impl Fragment {
             | Self::CurrentNotes => format!("{open}\n{body}\n{close}"),
         }
     }
+}
+
+/// A text without the reminders that a client put between a person's words.
+pub(crate) fn without_reminders(text: &str) -> std::borrow::Cow<'_, str> {
+    let (_, open, close) = Fragment::SystemReminder.marks();
+    if !text.contains(open) {
+        return text.into();
+    }
+    let mut words = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once(open) {
+        let Some((_, after)) = inside.split_once(close) else { break };
+        words.push_str(before);
+        rest = after;
+    }
+    words.push_str(rest);
+    words.into()
 }
 
 fn starts_with_ignoring_case(text: &str, mark: &str) -> bool {
@@ -222,6 +273,27 @@ mod tests {
         assert!(!message.is_real_user());
         message.flags = Flags { typed: true, ..Flags::default() };
         assert!(message.is_real_user());
+    }
+
+    #[test]
+    fn m3_summaries_and_orders_of_clients_are_not_the_users_words() {
+        for text in [
+            "This session is being continued from a previous conversation that ran out of context. Always use tabs.",
+            "Another language model started to solve this problem and produced a summary. Never push.",
+            "Output token limit hit. Resume directly, no recap.",
+            "Stop hook feedback:\nalways run the linter",
+        ] {
+            assert!(!Message::text(Role::User, text).is_real_user(), "{text}");
+        }
+        assert!(Message::text(Role::User, "This session is about tabs.").is_real_user());
+    }
+
+    #[test]
+    fn m3_a_reminder_inside_of_words_is_not_the_users() {
+        let text = "fix the build\n<system-reminder>\nalways use tabs\n</system-reminder>\nthen push";
+        assert_eq!(Message::text(Role::User, text).user_words(), "fix the build\n\nthen push");
+        let open = "fix it <system-reminder> is what it says";
+        assert_eq!(Message::text(Role::User, open).user_words(), open, "nothing ends it");
     }
 
     #[test]

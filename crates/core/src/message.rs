@@ -125,11 +125,14 @@ impl Message {
         if !self.is_real_user() {
             return String::new();
         }
-        let words: Vec<&str> = self
+        let words: Vec<std::borrow::Cow<'_, str>> = self
             .blocks
             .iter()
             .filter_map(|block| match &block.body {
-                Body::Text(text) if self.is_word_of_user(text) => Some(text.as_str()),
+                Body::Text(text) if self.is_word_of_user(text) && self.flags.typed => Some(text.into()),
+                Body::Text(text) if self.is_word_of_user(text) => {
+                    Some(crate::fragment::without_reminders(text))
+                }
                 Body::Text(_)
                 | Body::Reasoning { .. }
                 | Body::ToolCall(_)

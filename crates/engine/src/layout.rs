@@ -4,7 +4,7 @@ use crate::written::Written;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use throughline_core::pipeline::{Pass, Pipeline};
-use throughline_core::{CallId, Entry, Message, MessageId, invariants};
+use throughline_core::{CallId, Entry, Message, MessageId, Role, Wire, invariants};
 use throughline_wire::splice::{Body, Changes, Slot, SpliceError};
 
 /// The messages of the next request, in order. While nothing is decided, a request costs what is new in it.
@@ -151,7 +151,7 @@ fn slots<'a>(
     written: &mut Written,
 ) -> Vec<Slot<'a>> {
     let mut slots: Vec<Slot<'_>> = Vec::with_capacity(messages.len());
-    for Shown { message, as_said } in messages {
+    for Shown { message, as_said } in in_order(messages, body.wire(), places) {
         match places.get(&message.id) {
             Some(place) if *as_said => slots.push(Slot::Keep(*place)),
             place => {
@@ -162,6 +162,29 @@ fn slots<'a>(
         }
     }
     slots
+}
+
+/// The messages in an order that the wire allows. Anthropic's takes a system message in the middle of a conversation only right before
+/// an answer or at the end: what we say behind one, or put in the place of what stood there, goes in front of it. What the client
+/// sent is in the client's order wherever nothing of ours is between two answers.
+fn in_order<'a>(
+    messages: &'a [Shown],
+    wire: Wire,
+    places: &HashMap<MessageId, usize>,
+) -> impl Iterator<Item = &'a Shown> {
+    let is_system = |shown: &Shown| matches!(shown.message.role, Role::System | Role::Developer);
+    let is_answer = |shown: &Shown| shown.message.role == Role::Assistant;
+    let mut order: Vec<&Shown> = Vec::with_capacity(messages.len());
+    for run in messages.chunk_by(|a, b| is_answer(a) == is_answer(b)) {
+        let is_ours = |shown: &Shown| !places.contains_key(&shown.message.id);
+        if wire == Wire::Anthropic && run.iter().any(is_system) && run.iter().any(is_ours) {
+            order.extend(run.iter().filter(|shown| !is_system(shown)));
+            order.extend(run.iter().filter(|shown| is_system(shown)));
+        } else {
+            order.extend(run);
+        }
+    }
+    order.into_iter()
 }
 
 fn as_shown(message: Arc<Message>, entry: &Entry) -> Shown {

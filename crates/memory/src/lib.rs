@@ -60,5 +60,8 @@ pub mod topics;
 pub mod usage;
 
 pub use by_model::ByModel;
-pub use memories::{Listed, Lookup, Memories, MemoriesError, MemoryId, MemoryPlaces, SessionIndex, Tier};
+pub use memories::{
+    Listed, Lookup, Memories, MemoriesError, MemoryId, MemoryPlaces, SaidElsewhere, SessionIndex, Tier,
+    ToldIndex,
+};
 pub use project::{Checkout, Project, ProjectError, ProjectSlug, Remote, Worktree};

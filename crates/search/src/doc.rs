@@ -168,6 +168,13 @@ fn is_scaffold(role: Role, text: &str) -> bool {
         | Fragment::CommandName
         | Fragment::CommandMessage
         | Fragment::LocalCommandCaveat
+        | Fragment::CommandArgs
+        | Fragment::IdeFile
+        | Fragment::IdeSelection
+        | Fragment::HookPrompt
+        | Fragment::ResumeOutput
+        | Fragment::StopHook
+        | Fragment::SkillBody
         | Fragment::Env
         | Fragment::CurrentNotes => true,
         // What a person or an agent did, though a client wrote it down.
@@ -179,6 +186,11 @@ fn is_scaffold(role: Role, text: &str) -> bool {
         | Fragment::LocalCommandOutput
         | Fragment::BashInput
         | Fragment::BashOutput
+        | Fragment::BashErrors
+        | Fragment::LocalCommandErrors
+        | Fragment::TeammateMessage
+        | Fragment::Continued
+        | Fragment::HandedOver
         | Fragment::ProposedPlan
         | Fragment::Analysis
         | Fragment::Summary => false,

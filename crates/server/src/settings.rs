@@ -1,6 +1,6 @@
 //! Everything a server is told.
 
-use crate::{Token, Upstreams};
+use crate::{MemoryOptions, Token, Upstreams};
 use jiff::Timestamp;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -66,6 +66,8 @@ pub struct Managing {
     /// Faults of our own, for tests.
     #[doc(hidden)]
     pub inject: Option<crate::Inject>,
+    /// What sessions remember and are told; `None`: nothing.
+    pub memory: Option<MemoryOptions>,
 }
 
 impl Default for Managing {
@@ -79,6 +81,7 @@ impl Default for Managing {
             scribe: None,
             project: None,
             inject: None,
+            memory: None,
         }
     }
 }

@@ -22,6 +22,7 @@ pub use context::{Share, Spent, WindowUse};
 pub use error::SessionError;
 pub use frame::Frame;
 pub use handbook::{DoneAtStart, Handbooks, StartOrder, StartWork, begun, citation, pollution};
+pub use notes::notes_file;
 pub use opening::{Models, Scribe, SessionSettings, Start};
 
 use crate::LedgerJournal;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use throughline_core::compaction::Notes;
 use throughline_core::tokens::Counter;
-use throughline_core::{Event, Message};
+use throughline_core::{Event, Message, SessionId};
+use throughline_ledger::Home;
 use throughline_memory::notes::{
     Author, JOB, Keeping, NotesFile, NotesKeeper, Observation, Thread, Update, Updated, update,
 };
@@ -21,7 +22,7 @@ impl Session {
     /// Begins to keep notes, where the settings ask for them. Without a folder that they could belong to there are none.
     pub(super) fn keep_notes(&mut self, cwd: Option<&str>, events: &[Event]) {
         let (Some(limits), Some(cwd)) = (self.settings.notes, cwd) else { return };
-        let file = self.notes_file(Path::new(cwd));
+        let file = notes_file(&self.home, &self.id, Path::new(cwd));
         let keeping = Keeping { file, wording: self.settings.wording.clone(), limits };
         let mut counter = Counter::for_model(&self.frame.model);
         match NotesKeeper::open(keeping, events.iter().rev(), &mut counter) {
@@ -34,14 +35,6 @@ impl Session {
             // A session is worth more than its notes.
             Err(error) => self.warnings.push(error.to_string()),
         }
-    }
-
-    /// Where the notes are: with the project's, or where they were begun. Where a repository comes from does not matter here: that may
-    /// change between two sittings of a session.
-    fn notes_file(&self, cwd: &Path) -> NotesFile {
-        let of = |folder: &Path| NotesFile::new(&self.home, &ProjectSlug::of(folder), &self.id);
-        let (project, folder) = (of(&Checkout::of(cwd).root), of(cwd));
-        if !project.path().exists() && folder.path().exists() { folder } else { project }
     }
 
     /// Something was answered: perhaps it is time for the notes. They are written in the background.
@@ -145,6 +138,14 @@ impl Session {
         };
         governor.ask(&job, self.now()).map(Some)
     }
+}
+
+/// Where the notes of a session are: with the project's, or where they were begun. Where a repository comes from does not matter
+/// here: that may change between two sittings of a session.
+pub fn notes_file(home: &Home, session: &SessionId, cwd: &Path) -> NotesFile {
+    let of = |folder: &Path| NotesFile::new(home, &ProjectSlug::of(folder), session);
+    let (project, folder) = (of(&Checkout::of(cwd).root), of(cwd));
+    if !project.path().exists() && folder.path().exists() { folder } else { project }
 }
 
 /// The title that notes give, without the guide that stands above it.

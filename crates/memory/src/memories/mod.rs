@@ -4,9 +4,11 @@
 
 mod id;
 mod session_index;
+mod told;
 
 pub use id::{MemoryId, Tier};
 pub use session_index::SessionIndex;
+pub use told::{SaidElsewhere, ToldIndex};
 
 use crate::project::Project;
 use crate::topics::{
@@ -139,6 +141,15 @@ impl Memories {
             }
         }
         Self { stores }
+    }
+
+    /// Those that hold everywhere, where nobody says which project it is.
+    pub fn of_no_project(home: &Home, places: &MemoryPlaces) -> Self {
+        let global = places.tiers.contains(&Tier::Global).then(|| {
+            let store = TopicStore::open(home.root().join("memory")).with_lifetimes(places.lifetimes);
+            (Tier::Global, if places.keeps_history { store } else { store.without_history() })
+        });
+        Self { stores: global.into_iter().collect() }
     }
 
     /// These, in this order.

@@ -173,7 +173,7 @@ const RESERVED: [&str; 9] =
     ["memory", "memories", "system", "user", "human", "assistant", "developer", "instruction", "request"];
 
 /// A text in which nothing looks like a tag that is reserved. All else stays as it is: memories speak of code.
-pub(super) fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     without_tags(text, &RESERVED)
 }
 

@@ -63,7 +63,7 @@ pub use anchors::gone;
 pub(crate) use anchors::holds;
 pub use by_model::ByModel;
 pub(crate) use fit::{Indexed, fits, rank};
-pub(crate) use frame::without_tags;
+pub(crate) use frame::{harmless, without_tags};
 pub(crate) use query::Reach;
 pub use recaller::Recall;
 pub use select::{ByRank, SelectedBy, Selection, Selector};

@@ -8,6 +8,7 @@ mod asked;
 mod cure;
 mod figures;
 mod hub;
+mod memory;
 mod recognise;
 mod reports;
 mod snapshot;
@@ -18,6 +19,7 @@ mod window;
 
 pub(crate) use asked::Asked;
 pub use figures::{Accounted, Figures};
+pub use memory::MemoryOptions;
 pub(crate) use recognise::{Client, Purpose, Recognised};
 pub(crate) use reports::{Report, Reports};
 pub use snapshot::{Context, SessionSnapshot, SessionStats, Snapshot, Stats, stats};
@@ -78,6 +80,8 @@ pub(crate) struct World {
     pub(crate) reports: Reports,
     /// Summaries of ours that clients refer to.
     pub(crate) summaries: takeover::Summaries,
+    /// What sessions remember; `None`: nothing.
+    pub(crate) memory: Option<Arc<memory::Desk>>,
     /// What is done off the path of requests, and waited for at the end.
     pub(crate) learning: TaskTracker,
     pub(crate) now: fn() -> Timestamp,
@@ -95,7 +99,10 @@ pub(crate) struct Manager {
 
 impl Manager {
     pub(crate) fn new(settings: &Settings, managing: Managing) -> Self {
+        let memory = managing.memory.clone().filter(|options| options.settings.enabled);
+        let desk = |options| Arc::new(memory::Desk::new(options, settings.home.clone()));
         let world = Arc::new(World {
+            memory: memory.map(desk),
             managing,
             limits: settings.limits,
             home: settings.home.clone(),
@@ -202,6 +209,9 @@ impl Manager {
 
     /// All sessions rest: what was learnt is in their ledgers.
     pub(crate) async fn rest_all(self: &Arc<Self>) {
+        if let Some(memory) = &self.world.memory {
+            memory.stop();
+        }
         self.world.learning.close();
         // What takes longer is not worth a program that does not end.
         let _ = tokio::time::timeout(LEARNING, self.world.learning.wait()).await;

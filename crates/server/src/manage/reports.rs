@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How many are remembered.
 const MOST: usize = 100;
 
-/// Why a request went as it came, or was refused, although something should have been done about it.
+/// Why a request went as it came, or was refused, although something should have been done about it; or what was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
     Failed(String),
@@ -21,12 +21,15 @@ pub(crate) enum Report {
     NotTakenOver(String),
     /// A client refers to a summary of ours that can't be found.
     LostSummary(String),
+    /// Nothing was told or kept, or not all of it; all else was done.
+    Memory(String),
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(why) => write!(f, "forwarded untouched: {why}"),
+            Self::Memory(why) => write!(f, "memory: {why}"),
             Self::Panicked => f.write_str("forwarded untouched: our code panicked; please report it"),
             Self::Uncured(why) => {
                 write!(f, "a request that the provider finds too long was not cured: {why}")

@@ -1,6 +1,7 @@
 //! One conversation of a client: what was decided about it, applied to each of its requests.
 
 use super::account::Account;
+use super::memory::{Keeper, Telling};
 use super::window::{Known, Learnt, Room};
 use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, takeover};
 use crate::inject::{Point, strike};
@@ -53,6 +54,8 @@ pub(crate) struct Thread {
     pub(crate) client: Client,
     pub(crate) cwd: Option<String>,
     pub(super) client_version: Option<String>,
+    /// It is the conversation with a person, not that of a sub-agent.
+    is_main: bool,
     /// When it was first seen here.
     pub(super) began: jiff::Timestamp,
     working: Mutex<Option<Box<Working>>>,
@@ -66,6 +69,8 @@ pub(super) struct Working {
     pub(super) journal: LedgerJournal,
     /// What providers said about their windows.
     pub(super) learnt: Learnt,
+    /// What it remembers beyond itself; `None`: nothing, or it is a sub-agent's.
+    pub(super) memory: Option<Box<Keeper>>,
 }
 
 impl Thread {
@@ -76,6 +81,7 @@ impl Thread {
             wire: recognised.wire,
             client: recognised.client.clone(),
             client_version: recognised.client_version.clone(),
+            is_main: recognised.agent.is_none() && recognised.parent.is_none(),
             cwd: recognised
                 .cwd(asked)
                 .or_else(|| world.managing.project.as_ref().map(|project| project.display().to_string())),
@@ -98,14 +104,18 @@ impl Thread {
 
     /// The request as it is to be sent.
     pub(super) fn prepare(
-        &self,
+        self: &Arc<Self>,
         working: &mut Working,
         asked: &Asked,
         moment: &Moment,
     ) -> Result<Prepared, ManageError> {
-        let Working { preparer, journal, learnt } = working;
+        let Working { preparer, journal, learnt, memory } = working;
+        let mut moment = moment.clone();
         let expanded = takeover::expand(&self.world, self.wire, &asked.body)?;
-        preparer.take(expanded.unwrap_or_else(|| asked.body.to_vec()), moment, journal)?;
+        let taken = preparer.take(expanded.unwrap_or_else(|| asked.body.to_vec()), &moment, journal)?;
+        if let Some(memory) = memory {
+            memory.tell(Telling { thread: self, taken: &taken, preparer, journal, moment: &mut moment });
+        }
         strike(self.world.managing.inject, Point::Thread, &asked.headers)?;
         if let Some(pipeline) = preparer.pipeline() {
             let model = &pipeline.settings().model;
@@ -113,7 +123,7 @@ impl Thread {
             let Room { window, ceiling } = Known { learnt: learnt.of(model), ..known }.room();
             preparer.set_room(window, ceiling);
         }
-        Ok(preparer.ready(moment, journal)?)
+        Ok(preparer.ready(&moment, journal)?)
     }
 
     /// A request beside the conversation: what was decided applies to it.
@@ -177,15 +187,18 @@ impl Thread {
         };
         let mut preparer = Preparer::new(self.wire, options);
         let mut learnt = Learnt::default();
+        let memory;
         let writer = match home.find_exact(&self.session) {
             Ok(path) => {
                 let writer = Writer::open(home, &path, SyncPolicy::Turn)?;
                 let restored = Restored::read(home, &path)?;
                 restored.events.iter().for_each(|event| learnt.recall(event));
+                memory = self.keeper(Some(&restored));
                 preparer.restore(restored);
                 writer
             }
             Err(_) => {
+                memory = self.keeper(None);
                 let meta = Meta {
                     cwd: self.cwd.clone(),
                     client_version: self.client_version.clone(),
@@ -194,7 +207,17 @@ impl Thread {
                 Writer::create(home, meta, SyncPolicy::Turn)?
             }
         };
-        Ok(Working { preparer, journal: LedgerJournal::new(writer, &self.folder()), learnt })
+        Ok(Working { preparer, journal: LedgerJournal::new(writer, &self.folder()), learnt, memory })
+    }
+
+    fn keeper(&self, restored: Option<&Restored>) -> Option<Box<Keeper>> {
+        let desk = self.world.memory.clone().filter(|_| self.is_main())?;
+        Some(Box::new(Keeper::new(desk, (&self.session, self.cwd.as_deref()), restored)))
+    }
+
+    /// Whether it is the conversation with a person, not that of a sub-agent.
+    pub(super) fn is_main(&self) -> bool {
+        self.is_main
     }
 
     /// The folder for what belongs to the session beside its ledger.

@@ -1,6 +1,7 @@
 //! A request on its way, and its answer.
 
 use super::cure::{self, Refusal};
+use super::memory::{self, Answered};
 use super::{Accounted, Asked, Thread};
 use crate::inject::{Point, strike};
 use crate::relay::legible;
@@ -92,7 +93,8 @@ impl Turn {
             ..Accounted::default()
         };
         self.thread.account().answered(&accounted);
-        let _ = &self.asked;
+        let sent = self.body.as_ref().unwrap_or(&self.asked.body);
+        memory::answered(&self.thread, &Answered { messages: &response.messages, sent });
     }
 }
 

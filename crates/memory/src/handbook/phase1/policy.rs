@@ -92,7 +92,9 @@ fn is_kept(fragment: Fragment) -> bool {
         | Fragment::UserShellCommand
         | Fragment::BashInput
         | Fragment::BashOutput
+        | Fragment::BashErrors
         | Fragment::SubagentNotification
+        | Fragment::TeammateMessage
         | Fragment::TaskNotification
         | Fragment::RealtimeDelegation
         | Fragment::UserAction
@@ -121,6 +123,16 @@ fn is_kept(fragment: Fragment) -> bool {
         | Fragment::CommandMessage
         | Fragment::LocalCommandOutput
         | Fragment::LocalCommandCaveat
+        | Fragment::LocalCommandErrors
+        | Fragment::CommandArgs
+        | Fragment::IdeFile
+        | Fragment::IdeSelection
+        | Fragment::HookPrompt
+        | Fragment::Continued
+        | Fragment::HandedOver
+        | Fragment::ResumeOutput
+        | Fragment::StopHook
+        | Fragment::SkillBody
         | Fragment::Env
         | Fragment::Analysis
         | Fragment::Summary

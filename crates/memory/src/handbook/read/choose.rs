@@ -11,6 +11,7 @@ use throughline_core::tokens::Counter;
 use throughline_core::{SessionId, prompt};
 
 const LEAD: &str = include_str!("../../../../../prompts/handbook_read.md");
+const TOLD_LEAD: &str = include_str!("../../../../../prompts/handbook_told.md");
 const OPEN: &str = "<handbook>";
 const CLOSE: &str = "</handbook>";
 
@@ -33,6 +34,15 @@ const KEYWORDS: usize = 24;
 const KEYWORD_CHARS: usize = 40;
 /// Tokens that marks and line ends around a heading take.
 const BETWEEN: u64 = 6;
+
+/// What can be done with a handbook by whoever is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// It can search and open the books, and its citations are taken out of what people see.
+    Searches,
+    /// It can only read what it is told, and what it says is seen as it is.
+    IsTold,
+}
 
 /// What a session is told of its handbooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,11 +84,14 @@ impl Section {
 
 pub(super) fn choose(
     shelf: &Shelf,
-    request: &str,
+    (request, reader): (&str, Reader),
     (budget, counter): (u64, &mut Counter),
 ) -> Option<Briefed> {
     let ids = ShortIds::new(shelf.sessions());
-    let lead = prompt(LEAD).replace("{{searches}}", &MOST_SEARCHES.to_string());
+    let lead = match reader {
+        Reader::Searches => prompt(LEAD).replace("{{searches}}", &MOST_SEARCHES.to_string()),
+        Reader::IsTold => prompt(TOLD_LEAD).to_owned(),
+    };
     let mut page = Page::new(lead, budget, counter);
     let statement = |shelved: &Shelved, entry: &Entry| lines::statement(entry, shelved, &ids);
     for shelved in &shelf.books {
@@ -108,7 +121,9 @@ pub(super) fn choose(
             told.insert((shelved.volume, n));
         }
     }
-    for shelved in &shelf.books {
+    // Keywords are of use to those who can search.
+    let searched = shelf.books.iter().filter(|_| reader == Reader::Searches);
+    for shelved in searched {
         for text in index(shelved, &told) {
             page.add(Line { section: Section::Index, text, sessions: Vec::new() }, 100);
         }

@@ -15,7 +15,7 @@ mod open;
 mod search;
 mod shelf;
 
-pub use choose::Briefed;
+pub use choose::{Briefed, Reader};
 pub use open::{OpenError, Opened};
 pub use search::{Found, Hit};
 
@@ -74,10 +74,15 @@ impl Reading {
     /// What a session is told for a request: at most [`summary_tokens`](HandbookLimits::summary_tokens), everything included. `None` if the
     /// books have nothing to say.
     pub fn choose(&self, request: &str, counter: &mut Counter) -> Option<Briefed> {
+        self.choose_for(request, Reader::Searches, counter)
+    }
+
+    /// The same for who may not be able to look further.
+    pub fn choose_for(&self, request: &str, reader: Reader, counter: &mut Counter) -> Option<Briefed> {
         if self.limits.summary_tokens == 0 {
             return None;
         }
-        choose::choose(&Shelf::statements(self), request, (self.limits.summary_tokens, counter))
+        choose::choose(&Shelf::statements(self), (request, reader), (self.limits.summary_tokens, counter))
     }
 
     /// Looks for words in statements, notes, summaries of sessions and skills; the best first, at most `most`.
