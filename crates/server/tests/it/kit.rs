@@ -89,6 +89,10 @@ impl Asking {
         self
     }
 
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// Asks a server directly, over a connection of its own.
     pub(crate) async fn of(self, address: SocketAddr) -> Reply {
         tokio::task::spawn_blocking(move || self.blocking(address)).await.unwrap()

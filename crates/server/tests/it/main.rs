@@ -2,6 +2,7 @@
 
 mod faults;
 mod kit;
+mod memory;
 mod passing;
 mod raw;
 mod relay;
