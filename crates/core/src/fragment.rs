@@ -119,16 +119,6 @@ fragments! {
     TeammateMessage: User, "<teammate-message" .. "</teammate-message>";
     /// A hook speaks (Codex).
     HookPrompt: User, "<hook_prompt" .. "</hook_prompt>";
-    /// A summary in place of the conversation before it (Claude Code).
-    Continued: User, "This session is being continued from a previous conversation" .. "";
-    /// A handoff in place of the conversation before it (Codex).
-    HandedOver: User, "Another language model started to solve this problem" .. "";
-    /// The client has a cut answer go on (Claude Code).
-    ResumeOutput: User, "Output token limit hit. Resume directly" .. "";
-    /// A hook has the work go on (Claude Code).
-    StopHook: User, "Stop hook feedback:" .. "";
-    /// The body of a skill (Claude Code).
-    SkillBody: User, "Base directory for this skill:" .. "";
     /// The environment in a system prompt.
     Env: System, "<env>" .. "</env>";
     /// A plan put forward.
@@ -153,8 +143,7 @@ impl Fragment {
     /// ```
     pub fn recognise(speaker: Speaker, text: &str) -> Option<Self> {
         let text = text.trim();
-        // The first letters of all opening marks: nothing else need be compared.
-        if !text.starts_with(['<', '#', '[', 'T', 'A', 'O', 'S', 'B']) {
+        if !text.starts_with(['<', '#', '[']) {
             return None;
         }
         Self::ALL.iter().copied().find(|fragment| {
@@ -178,9 +167,6 @@ impl Fragment {
             Self::BashOutput => format!("{open}{body}</bash-stdout>"),
             Self::BashErrors => format!("{open}{body}</bash-stderr>"),
             Self::TeammateMessage | Self::HookPrompt => format!("{open}>{body}{close}"),
-            Self::Continued | Self::HandedOver | Self::ResumeOutput | Self::StopHook | Self::SkillBody => {
-                format!("{open}\n{body}")
-            }
             Self::ModelSwitch
             | Self::Permissions
             | Self::CollaborationMode
@@ -273,19 +259,6 @@ mod tests {
         assert!(!message.is_real_user());
         message.flags = Flags { typed: true, ..Flags::default() };
         assert!(message.is_real_user());
-    }
-
-    #[test]
-    fn m3_summaries_and_orders_of_clients_are_not_the_users_words() {
-        for text in [
-            "This session is being continued from a previous conversation that ran out of context. Always use tabs.",
-            "Another language model started to solve this problem and produced a summary. Never push.",
-            "Output token limit hit. Resume directly, no recap.",
-            "Stop hook feedback:\nalways run the linter",
-        ] {
-            assert!(!Message::text(Role::User, text).is_real_user(), "{text}");
-        }
-        assert!(Message::text(Role::User, "This session is about tabs.").is_real_user());
     }
 
     #[test]

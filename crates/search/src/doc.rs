@@ -172,9 +172,6 @@ fn is_scaffold(role: Role, text: &str) -> bool {
         | Fragment::IdeFile
         | Fragment::IdeSelection
         | Fragment::HookPrompt
-        | Fragment::ResumeOutput
-        | Fragment::StopHook
-        | Fragment::SkillBody
         | Fragment::Env
         | Fragment::CurrentNotes => true,
         // What a person or an agent did, though a client wrote it down.
@@ -189,8 +186,6 @@ fn is_scaffold(role: Role, text: &str) -> bool {
         | Fragment::BashErrors
         | Fragment::LocalCommandErrors
         | Fragment::TeammateMessage
-        | Fragment::Continued
-        | Fragment::HandedOver
         | Fragment::ProposedPlan
         | Fragment::Analysis
         | Fragment::Summary => false,

@@ -25,7 +25,8 @@ pub use endpoint::Endpoint;
 #[doc(hidden)]
 pub use inject::{Inject, Injected, Point};
 pub use manage::{
-    Accounted, Context, Figures, MemoryOptions, SessionSnapshot, SessionStats, Snapshot, Stats, claude_compacts_at, stats,
+    Accounted, Context, Figures, MemoryOptions, SessionSnapshot, SessionStats, Snapshot, Stats,
+    claude_compacts_at, stats,
 };
 pub use serve::{Running, Server, StartError};
 pub use settings::{Limits, Managing, Scribe, Settings};

@@ -128,11 +128,6 @@ fn is_kept(fragment: Fragment) -> bool {
         | Fragment::IdeFile
         | Fragment::IdeSelection
         | Fragment::HookPrompt
-        | Fragment::Continued
-        | Fragment::HandedOver
-        | Fragment::ResumeOutput
-        | Fragment::StopHook
-        | Fragment::SkillBody
         | Fragment::Env
         | Fragment::Analysis
         | Fragment::Summary

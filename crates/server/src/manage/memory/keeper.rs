@@ -93,7 +93,7 @@ impl Keeper {
             if let Some(watch) = &mut self.watch {
                 watch.push(message);
             }
-            if message.is_real_user() {
+            if is_said(message) {
                 self.heard.insert(hash(&message.user_words()));
                 self.said.push(message.clone());
             }
@@ -132,7 +132,7 @@ impl Keeper {
             if message.role == Role::Assistant {
                 newest = None;
             }
-            if !message.is_real_user() {
+            if !is_said(message) {
                 continue;
             }
             let words = message.user_words();
@@ -177,6 +177,16 @@ impl Keeper {
             }
         }
     }
+}
+
+/// How texts begin by which Claude Code goes on by itself, in the user's role.
+const ORDERS: [&str; 3] =
+    ["Stop hook feedback:", "Output token limit hit. Resume directly", "Base directory for this skill:"];
+
+/// Whether a person said it, and not the client in their place.
+fn is_said(message: &Message) -> bool {
+    let words = message.user_words();
+    message.is_real_user() && !ORDERS.iter().any(|order| words.trim_start().starts_with(order))
 }
 
 fn hash(words: &str) -> u64 {
