@@ -6,12 +6,16 @@ use super::window::{Known, Learnt, Room};
 use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, takeover};
 use crate::inject::{Point, strike};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throughline_core::pipeline::Moment;
 use throughline_core::{Meta, SessionId, Wire};
 use throughline_engine::{LedgerJournal, Options, Prepared, Preparer, Restored};
 use throughline_ledger::{LedgerError, SyncPolicy, Writer};
 use uuid::Uuid;
+
+/// Refusals of what we made after which a conversation goes as it comes.
+const MISTRUSTED: u32 = 3;
 
 /// Tells conversations apart, in this process and later ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +63,8 @@ pub(crate) struct Thread {
     /// When it was first seen here.
     pub(super) began: jiff::Timestamp,
     working: Mutex<Option<Box<Working>>>,
+    /// How often the provider refused what we made of a request.
+    pub(super) mistrust: AtomicU32,
     /// What its requests came to.
     pub(super) account: Mutex<Account>,
 }
@@ -88,6 +94,7 @@ impl Thread {
             began: (world.now)(),
             world,
             working: Mutex::default(),
+            mistrust: AtomicU32::new(0),
             account: Mutex::default(),
         }
     }
@@ -96,7 +103,8 @@ impl Thread {
     pub(super) fn decide(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
         let prepared = self.work(|working| self.prepare(working, asked, &moment))?;
-        let changed = prepared.bytes != asked.body;
+        let is_trusted = self.mistrust.load(Ordering::Relaxed) < MISTRUSTED;
+        let changed = is_trusted && prepared.bytes != asked.body;
         self.account().asked(asked.at);
         let body = changed.then(|| prepared.bytes.into());
         Ok(Verdict::Send(Box::new(Turn::new(self.clone(), asked.clone(), body))))

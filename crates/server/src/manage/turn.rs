@@ -2,12 +2,13 @@
 
 use super::cure::{self, Refusal};
 use super::memory::{self, Answered};
-use super::{Accounted, Asked, Thread};
+use super::{Accounted, Asked, Report, Thread};
 use crate::inject::{Point, strike};
 use crate::relay::legible;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use throughline_core::Usage;
 use throughline_wire::sse;
 use throughline_wire::stream::StreamDecoder;
@@ -64,7 +65,18 @@ impl Turn {
 
     /// The provider refused: what to send instead, if something can be done about it.
     pub(crate) async fn cure(&mut self, status: StatusCode, report: &[u8]) -> Option<Self> {
-        cure::cure(self, Refusal::read(Some(status), report)?).await
+        if let Some(refusal) = Refusal::read(Some(status), report) {
+            return cure::cure(self, refusal).await;
+        }
+        let is_invalid = matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
+        if !is_invalid || self.body.is_none() {
+            return None;
+        }
+        // Perhaps it is our doing. If the client's own is refused too, the client is told what it would have been told.
+        self.thread.mistrust.fetch_add(1, Ordering::Relaxed);
+        let report = Report::Refused(status.as_u16());
+        self.thread.world.reports.add((self.thread.world.now)(), report);
+        Some(Self { body: None, ..self.again() })
     }
 
     /// There was no answer at all.

@@ -5,6 +5,7 @@ mod kit;
 mod memory;
 mod passing;
 mod raw;
+mod refusals;
 mod relay;
 mod takeover;
 mod tls;
