@@ -53,6 +53,10 @@ enum Command {
     Serve(commands::serve::Serve),
     /// Start an agent with the proxy beneath it: `throughline run -- claude`.
     Run(commands::run::Run),
+    /// Check that everything between a client and its provider works.
+    Doctor(commands::doctor::Doctor),
+    /// What the requests of all clients came to, with the proxy and without.
+    Stats(commands::stats::StatsCommand),
     /// Condense a session, a transcript or a request to a number of tokens.
     Compact(commands::compact::Compact),
     /// Manage one request: a provider's request on standard input, the managed one on standard output.
@@ -81,6 +85,8 @@ fn main() -> ExitCode {
         Some(Command::Worker(command)) => command.run(&context),
         Some(Command::Serve(command)) => command.run(&context),
         Some(Command::Run(command)) => command.run(&context),
+        Some(Command::Doctor(command)) => command.run(&context),
+        Some(Command::Stats(command)) => command.run(&context),
         Some(Command::Compact(command)) => command.run(&context),
         Some(Command::Prepare(command)) => command.run(&context),
         Some(Command::Replay(command)) => command.run(&context),

@@ -26,7 +26,7 @@ pub use endpoint::Endpoint;
 pub use inject::{Inject, Injected, Point};
 pub use manage::{
     Accounted, Context, Figures, MemoryOptions, SessionSnapshot, SessionStats, Snapshot, Stats,
-    claude_compacts_at, stats,
+    claude_compacts_at, stats, stats_of,
 };
 pub use serve::{Running, Server, StartError};
 pub use settings::{Limits, Managing, Scribe, Settings};

@@ -3,6 +3,7 @@
 pub(crate) mod chat;
 pub(crate) mod compact;
 pub(crate) mod config;
+pub(crate) mod doctor;
 pub(crate) mod exec;
 mod given;
 pub(crate) mod memory;
@@ -12,6 +13,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod start;
+pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod worker;
 

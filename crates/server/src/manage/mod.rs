@@ -22,7 +22,7 @@ pub use figures::{Accounted, Figures};
 pub use memory::MemoryOptions;
 pub(crate) use recognise::{Client, Purpose, Recognised};
 pub(crate) use reports::{Report, Reports};
-pub use snapshot::{Context, SessionSnapshot, SessionStats, Snapshot, Stats, stats};
+pub use snapshot::{Context, SessionSnapshot, SessionStats, Snapshot, Stats, stats, stats_of};
 pub(crate) use thread::{Thread, ThreadKey};
 pub(crate) use turn::{Ended, Seen, Turn};
 pub use window::claude_compacts_at;

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use throughline_core::{Record, SessionId};
+use throughline_core::{Meta, Record, SessionId};
 use throughline_ledger::{Home, LedgerError, Reader};
 
 /// A server's conversations at one moment.
@@ -134,10 +134,20 @@ pub(crate) const MARK: &str = "proxy";
 /// Adds up what the ledgers of a home say about requests that came by way of a proxy, since a time or ever. It needs no running
 /// server; a ledger that can't be read is left out and named.
 pub fn stats(home: &Home, since: Option<Timestamp>) -> Result<(Stats, Vec<LedgerError>), LedgerError> {
+    stats_of(home, since, &|_| true)
+}
+
+/// The same for some conversations only, chosen by the first line of their ledgers.
+pub fn stats_of(
+    home: &Home,
+    since: Option<Timestamp>,
+    is_wanted: &dyn Fn(&Meta) -> bool,
+) -> Result<(Stats, Vec<LedgerError>), LedgerError> {
     let mut stats = Stats::default();
     let mut unread = Vec::new();
+    let wanted = Wanted { since, is_wanted };
     for path in home.ledgers()? {
-        match session_stats(home, &path, since, &mut stats) {
+        match session_stats(home, &path, &wanted, &mut stats) {
             Ok(session) => stats.sessions.extend(session),
             Err(error) => unread.push(error),
         }
@@ -146,13 +156,20 @@ pub fn stats(home: &Home, since: Option<Timestamp>) -> Result<(Stats, Vec<Ledger
     Ok((stats, unread))
 }
 
+/// Which requests count.
+struct Wanted<'a> {
+    since: Option<Timestamp>,
+    is_wanted: &'a dyn Fn(&Meta) -> bool,
+}
+
 /// What one ledger says, also counted into the sums; `None` if it has no such requests.
 fn session_stats(
     home: &Home,
     path: &Path,
-    since: Option<Timestamp>,
+    wanted: &Wanted<'_>,
     stats: &mut Stats,
 ) -> Result<Option<SessionStats>, LedgerError> {
+    let since = wanted.since;
     // Nothing was appended since: there is no need to look into it.
     if let (Some(since), Ok(changed)) = (since, std::fs::metadata(path).and_then(|meta| meta.modified()))
         && Timestamp::try_from(changed).is_ok_and(|changed| changed < since)
@@ -161,7 +178,7 @@ fn session_stats(
     }
     let mut reader = Reader::open(home, path, 0)?;
     let Some((_, Record::Meta(meta))) = reader.next_record()? else { return Ok(None) };
-    if !meta.extra.contains_key(MARK) {
+    if !meta.extra.contains_key(MARK) || !(wanted.is_wanted)(&meta) {
         return Ok(None);
     }
     let mut session = SessionStats {
