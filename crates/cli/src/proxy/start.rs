@@ -94,6 +94,7 @@ impl Bases {
             our_time: Duration::from_millis(proxy.our_time_ms),
             connect: Duration::from_millis(proxy.connect_ms),
             rest: Duration::from_secs(proxy.rest_seconds),
+            ..Limits::default()
         };
         let managing = Managing {
             profile: config.profile.clone(),

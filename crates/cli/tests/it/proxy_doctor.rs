@@ -2,7 +2,7 @@
 
 use crate::proxy_kit::{KEY, Serving, Told, World, ask, conversation};
 use serde_json::{Value, json};
-use throughline_testkit::{Http, Playbook, Server};
+use throughline_testkit::{Http, Playbook, Reply, Server};
 
 fn finding<'a>(findings: &'a Value, about: &str, what: &str) -> &'a Value {
     let all = findings["findings"].as_array().unwrap();
@@ -72,7 +72,7 @@ fn what_is_broken_is_said_and_fails() {
     let world = World::new();
     let refused =
         Http::json(401, &json!({"error": {"type": "authentication_error", "message": "invalid x-api-key"}}));
-    let provider = Server::start(Playbook::new().when_other(|_| true, refused)).unwrap();
+    let provider = Server::start(Playbook::new().when_other(|_| true, Reply::from(refused))).unwrap();
     let (code, findings) = doctor(&world, Some(&provider), &["--yes"]);
     assert_eq!((code, &findings["works"]), (Some(1), &json!(false)));
     let credentials = finding(&findings, "127.0.0.1", "credentials");
