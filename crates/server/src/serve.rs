@@ -75,6 +75,9 @@ impl Server {
         let manager = settings.manage.clone().map(|managing| Arc::new(Manager::new(&settings, managing)));
         let shared = Arc::new(Shared { settings, client, manager, address });
         let stop = CancellationToken::new();
+        if let Some(manager) = &shared.manager {
+            manager.tend(stop.clone());
+        }
         let task = tokio::spawn(listen(listener, shared.clone(), stop.clone()));
         Ok(Running { shared, stop, task })
     }

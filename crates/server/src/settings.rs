@@ -111,6 +111,8 @@ pub struct Limits {
     pub connect: Duration,
     /// How long a session may rest before only its ledger remembers it.
     pub rest: Duration,
+    /// How many sessions may be held in memory at once.
+    pub awake: usize,
 }
 
 impl Default for Limits {
@@ -122,6 +124,7 @@ impl Default for Limits {
             compaction: Duration::from_secs(120),
             connect: Duration::from_secs(30),
             rest: Duration::from_secs(60),
+            awake: 256,
         }
     }
 }

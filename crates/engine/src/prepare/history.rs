@@ -109,10 +109,9 @@ pub(super) struct Earlier {
 
 impl Earlier {
     pub(super) fn take_over(restored: Restored, pipeline: &mut Pipeline) -> Self {
-        let mut earlier = Self { known: HashSet::new(), newest: None };
+        let mut earlier = Self { known: HashSet::new(), newest: restored.newest };
         for message in &restored.messages {
             if !is_own(message) {
-                earlier.newest = Some(message.id.clone());
                 earlier.known.insert(message.id.clone());
             }
             pipeline.remember(message);
@@ -124,7 +123,7 @@ impl Earlier {
 }
 
 /// Messages that we put into the view: summaries, reminders, attachments. A summary that the client gives is its own.
-fn is_own(message: &Message) -> bool {
+pub(super) fn is_own(message: &Message) -> bool {
     message.flags.meta
 }
 

@@ -239,6 +239,11 @@ impl Preparer {
         self.pipeline.as_mut().map(|pipeline| pipeline.answered(usage))
     }
 
+    /// The client's history: the message of each element of its newest request.
+    pub fn history(&self) -> &[MessageId] {
+        &self.ids
+    }
+
     /// Tokens of the conversation as the client has it, with what comes before the messages, by our own count.
     pub fn client_tokens(&self) -> u64 {
         let overhead = self.pipeline.as_ref().map_or(0, |pipeline| pipeline.settings().overhead);

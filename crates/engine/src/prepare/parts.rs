@@ -1,9 +1,11 @@
 //! What a preparer is given, and what it gives.
 
+use super::history::is_own;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use throughline_core::pipeline::Pass;
-use throughline_core::{Event, Message, Record, View, invariants};
+use throughline_core::{Edit, Event, Message, MessageId, Op, Record, View, invariants};
 use throughline_ledger::{Home, LedgerError, resume, session};
 use throughline_wire::WireError;
 use throughline_wire::splice::SpliceError;
@@ -13,6 +15,8 @@ use throughline_wire::splice::SpliceError;
 pub struct Restored {
     /// Every message, in order.
     pub messages: Vec<Arc<Message>>,
+    /// Where the client's history ended: the newest message of it, or what the client went back to since.
+    pub newest: Option<MessageId>,
     /// Every event, in order.
     pub events: Vec<Event>,
     /// The view as it stands.
@@ -23,9 +27,25 @@ impl Restored {
     /// Reads a ledger.
     pub fn read(home: &Home, path: &Path) -> Result<Self, LedgerError> {
         let mut restored = Self { view: resume(home, path)?.view, ..Self::default() };
+        // What was told stands behind a message of the client's, and a way back may end there.
+        let mut told: HashMap<MessageId, Option<MessageId>> = HashMap::new();
         session::each_record(home, path, &mut |_, record| {
             match record {
-                Record::Message(message) => restored.messages.push(Arc::new(*message)),
+                Record::Message(message) => {
+                    if is_own(&message) {
+                        told.insert(message.id.clone(), restored.newest.clone());
+                    } else {
+                        restored.newest = Some(message.id.clone());
+                    }
+                    restored.messages.push(Arc::new(*message));
+                }
+                Record::Edit(edit) if edit.reason == Edit::GOES_ON_ELSEWHERE => {
+                    for op in edit.ops {
+                        if let Op::Rewind { to } = op {
+                            restored.newest = to.and_then(|to| told.get(&to).cloned().unwrap_or(Some(to)));
+                        }
+                    }
+                }
                 Record::Event(event) => restored.events.push(*event),
                 Record::Meta(_)
                 | Record::Turn(_)

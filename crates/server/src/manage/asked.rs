@@ -1,5 +1,6 @@
 //! A request of a client.
 
+use super::rest::Open;
 use crate::Endpoint;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -8,7 +9,6 @@ use std::sync::OnceLock;
 use throughline_wire::splice::Body;
 
 /// A request of a client.
-#[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) endpoint: Endpoint,
     pub(crate) headers: HeaderMap,
@@ -16,16 +16,24 @@ pub(crate) struct Asked {
     pub(crate) body: Bytes,
     pub(crate) at: Timestamp,
     parsed: OnceLock<Option<Body>>,
+    /// The conversation that it is asked in, as long as it is.
+    open: OnceLock<Open>,
 }
 
 impl Asked {
     pub(crate) fn new(endpoint: Endpoint, headers: HeaderMap, body: Bytes, at: Timestamp) -> Self {
-        Self { endpoint, headers, body, at, parsed: OnceLock::new() }
+        Self { endpoint, headers, body, at, parsed: OnceLock::new(), open: OnceLock::new() }
     }
 
     /// Where everything stands in the body, found when first asked for; `None` if it holds no conversation, or is no JSON.
     pub(crate) fn parsed(&self) -> Option<&Body> {
         let parse = || Body::parse(self.endpoint.wire()?, self.body.to_vec()).ok();
         self.parsed.get_or_init(parse).as_ref()
+    }
+
+    /// It is asked in a conversation, until it is gone.
+    pub(super) fn claim(&self, open: Open) {
+        // Whoever was first has it already.
+        let _ = self.open.set(open);
     }
 }

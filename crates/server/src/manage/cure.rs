@@ -1,5 +1,6 @@
 //! Requests that a provider finds too long, made smaller and sent again. The client does not notice.
 
+use super::turn::Sent;
 use super::window::Learnt;
 use super::{ManageError, Report, Thread, Turn, Working};
 use http::StatusCode;
@@ -54,8 +55,10 @@ pub(super) async fn cure(turn: &Turn, refusal: Refusal) -> Option<Turn> {
         })
     };
     let report = match tokio::time::timeout(limit, work).await {
-        Ok(Ok(Ok(Ok(body)))) => {
-            return body.map(|body| Turn { cures: turn.cures + 1, body: Some(body), ..turn.again() });
+        Ok(Ok(Ok(Ok(smaller)))) => {
+            let (body, sent) = smaller?;
+            let sent = Some(Arc::new(sent.after(turn.sent.as_deref())));
+            return Some(Turn { cures: turn.cures + 1, body: Some(body), sent, ..turn.again() });
         }
         Ok(Ok(Ok(Err(error)))) => Report::Uncured(error.to_string()),
         Ok(Ok(Err(_)) | Err(_)) => Report::Uncured("our code panicked; please report it".to_owned()),
@@ -80,9 +83,9 @@ impl Thread {
         self: &Arc<Self>,
         asked: &super::Asked,
         refused: Refused,
-    ) -> Result<Option<bytes::Bytes>, ManageError> {
+    ) -> Result<Option<(bytes::Bytes, Sent)>, ManageError> {
         let moment = Moment { now: Some(asked.at), compact: Some(Trigger::TooLong), ..Moment::default() };
-        let body = self.work(|working| {
+        self.work(|working| {
             let Refused { refusal, bytes, number } = refused;
             if refusal.is_silent && !is_near(working) {
                 return Ok(None);
@@ -105,10 +108,9 @@ impl Thread {
             });
             let event = Event { at: Some(asked.at), name: Learnt::EVENT.to_owned(), data };
             working.journal.append(Record::Event(Box::new(event)))?;
-            Ok(is_smaller.then_some(prepared))
-        })?;
-        let Some(prepared) = body else { return Ok(None) };
-        Ok(Some(prepared.bytes.into()))
+            let sent = self.measure(asked, working, &prepared)?;
+            Ok(is_smaller.then(|| (prepared.bytes.into(), sent)))
+        })
     }
 
     fn learn_window(&self, working: &mut Working, refusal: &Refusal) -> Option<u64> {

@@ -8,9 +8,11 @@ mod asked;
 mod cure;
 mod figures;
 mod hub;
+mod lineage;
 mod memory;
 mod recognise;
 mod reports;
+mod rest;
 mod snapshot;
 mod takeover;
 mod thread;
@@ -35,14 +37,19 @@ use bytes::Bytes;
 use http::StatusCode;
 use hub::Hub;
 use jiff::Timestamp;
+use lineage::Lineage;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use takeover::TakeOver;
 use throughline_ledger::Home;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+/// How often is looked for conversations that may rest.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How long is waited for what is still learnt when the server stops.
 const LEARNING: Duration = Duration::from_secs(5);
 
@@ -82,11 +89,27 @@ pub(crate) struct World {
     pub(crate) summaries: takeover::Summaries,
     /// What sessions remember; `None`: nothing.
     pub(crate) memory: Option<Arc<memory::Desk>>,
+    /// Which conversations there are.
+    lineage: Lineage,
+    /// What all requests came to since the server runs.
+    total: Mutex<Figures>,
     /// What is done off the path of requests, and waited for at the end.
     pub(crate) learning: TaskTracker,
     pub(crate) now: fn() -> Timestamp,
     /// Since when the server runs.
     pub(crate) since: Timestamp,
+}
+
+impl World {
+    /// Something could not be written down.
+    fn report_unrecorded(&self, error: &dyn std::error::Error) {
+        self.reports.add((self.now)(), Report::Unrecorded(error.to_string()));
+    }
+
+    /// One more request.
+    fn count(&self, accounted: &Accounted) {
+        self.total.lock().unwrap_or_else(PoisonError::into_inner).add(&accounted.figures());
+    }
 }
 
 /// Decides about requests.
@@ -108,6 +131,8 @@ impl Manager {
             home: settings.home.clone(),
             reports: Reports::default(),
             summaries: takeover::Summaries::default(),
+            lineage: Lineage::new(&settings.home),
+            total: Mutex::default(),
             learning: TaskTracker::new(),
             now: settings.now,
             since: (settings.now)(),
@@ -181,7 +206,10 @@ impl Manager {
     /// A request beside a conversation: what was decided about it applies, and nothing is decided anew.
     fn beside(&self, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
         let Some(recognised) = recognise::recognise(asked) else { return Ok(Verdict::Pass) };
-        self.hub.thread(&recognised, asked)?.beside(asked)
+        match self.hub.known(&recognised, asked) {
+            Some(thread) => thread.beside(asked),
+            None => Ok(self.passable(asked).map_or(Verdict::Pass, Verdict::Instead)),
+        }
     }
 
     /// A request that goes as it came, but for what only we understand.
@@ -196,8 +224,7 @@ impl Manager {
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut sessions: Vec<_> = self.hub.threads().iter().map(|thread| thread.snapshot()).collect();
         sessions.sort_by(|a, b| b.last.cmp(&a.last));
-        let mut total = Figures::default();
-        sessions.iter().for_each(|session| total.add(&session.figures));
+        let total = self.world.total.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Snapshot {
             at: (self.world.now)(),
             since: self.world.since,
@@ -205,6 +232,18 @@ impl Manager {
             total,
             failures: self.world.reports.count(),
         }
+    }
+
+    /// Has conversations rest that nobody needs, until the server stops.
+    pub(crate) fn tend(self: &Arc<Self>, stop: CancellationToken) {
+        let manager = self.clone();
+        let pause = (self.world.limits.rest / 2).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        tokio::spawn(async move {
+            while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+                let manager = manager.clone();
+                let _ = tokio::task::spawn_blocking(move || manager.hub.sweep()).await;
+            }
+        });
     }
 
     /// All sessions rest: what was learnt is in their ledgers.

@@ -25,6 +25,8 @@ pub(crate) enum Report {
     LostSummary(String),
     /// Nothing was told or kept, or not all of it; all else was done.
     Memory(String),
+    /// Something could not be written down; the request was not touched by it.
+    Unrecorded(String),
 }
 
 impl fmt::Display for Report {
@@ -46,6 +48,7 @@ impl fmt::Display for Report {
             Self::LostSummary(blob) => {
                 write!(f, "the summary that stands for the start of a conversation can't be found: {blob}")
             }
+            Self::Unrecorded(why) => write!(f, "not recorded: {why}"),
             Self::TooSlow(limit) => {
                 write!(f, "forwarded untouched: deciding took longer than {} ms", limit.as_millis())
             }

@@ -1,15 +1,20 @@
 //! One conversation of a client: what was decided about it, applied to each of its requests.
 
-use super::account::Account;
+use super::account::{Account, Measured};
+use super::lineage::{self, Place};
 use super::memory::{Keeper, Telling};
+use super::rest::{Activity, Held};
+use super::snapshot::MARK;
+use super::turn::Sent;
 use super::window::{Known, Learnt, Room};
 use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, takeover};
 use crate::inject::{Point, strike};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use throughline_core::pipeline::Moment;
-use throughline_core::{Meta, SessionId, Wire};
+use std::time::{Duration, Instant};
+use throughline_core::pipeline::{Journal as _, Moment};
+use throughline_core::{MessageId, Meta, Record, SessionId, Turn as Circumstances, Wire};
 use throughline_engine::{LedgerJournal, Options, Prepared, Preparer, Restored};
 use throughline_ledger::{LedgerError, SyncPolicy, Writer};
 use uuid::Uuid;
@@ -22,23 +27,24 @@ const MISTRUSTED: u32 = 3;
 pub(crate) struct ThreadKey(String);
 
 impl ThreadKey {
-    /// By the client's own name for it; else by how it begins.
-    pub(super) fn of(recognised: &Recognised, asked: &Asked) -> Self {
-        match &recognised.session {
-            Some(session) => {
-                Self::named(&recognised.client, recognised.wire, session, recognised.agent.as_deref())
-            }
-            None => {
-                let first = asked.parsed().and_then(|body| body.message(0));
-                let first = first.map(|message| throughline_core::content_id(None, &message));
-                Self(format!("{}/{}", recognised.client.name(), first.as_ref().map_or("", |id| id.as_str())))
-            }
-        }
-    }
-
     /// One that its client has a name for.
     pub(super) fn named(client: &Client, wire: Wire, session: &str, agent: Option<&str>) -> Self {
         Self(format!("{}/{wire:?}/{session}/{}", client.name(), agent.unwrap_or_default()))
+    }
+
+    /// A new one that its client has no name for.
+    pub(super) fn fresh(client: &Client) -> Self {
+        Self(format!("{}/{}", client.name(), Uuid::now_v7()))
+    }
+
+    /// One that was written down.
+    pub(super) fn known(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// To be written down.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
     }
 
     /// The ledger's name for it: always the same.
@@ -52,7 +58,8 @@ impl ThreadKey {
 /// One conversation.
 pub(crate) struct Thread {
     pub(super) world: Arc<World>,
-    pub(crate) key: ThreadKey,
+    /// What it is called, and where its ledger is.
+    pub(super) place: Place,
     pub(crate) session: SessionId,
     pub(crate) wire: Wire,
     pub(crate) client: Client,
@@ -60,13 +67,16 @@ pub(crate) struct Thread {
     pub(super) client_version: Option<String>,
     /// It is the conversation with a person, not that of a sub-agent.
     is_main: bool,
-    /// When it was first seen here.
-    pub(super) began: jiff::Timestamp,
-    working: Mutex<Option<Box<Working>>>,
+    /// The conversation whose sub-agent this is.
+    pub(super) parent: Option<SessionId>,
+    pub(super) activity: Activity,
+    pub(super) working: Mutex<Option<Box<Working>>>,
     /// How often the provider refused what we made of a request.
     pub(super) mistrust: AtomicU32,
     /// What its requests came to.
     pub(super) account: Mutex<Account>,
+    /// The end of its history when it came to rest.
+    pub(super) tip: Mutex<Option<MessageId>>,
 }
 
 /// What is held while a conversation is busy.
@@ -77,13 +87,15 @@ pub(super) struct Working {
     pub(super) learnt: Learnt,
     /// What it remembers beyond itself; `None`: nothing, or it is a sub-agent's.
     pub(super) memory: Option<Box<Keeper>>,
+    /// The answer to the newest request, until the client repeats it.
+    pub(super) held: Option<Held>,
 }
 
 impl Thread {
-    pub(super) fn new(world: Arc<World>, key: ThreadKey, recognised: &Recognised, asked: &Asked) -> Self {
+    pub(super) fn new(world: Arc<World>, place: Place, recognised: &Recognised, asked: &Asked) -> Self {
         Self {
-            session: key.session(),
-            key,
+            session: place.key.session(),
+            place,
             wire: recognised.wire,
             client: recognised.client.clone(),
             client_version: recognised.client_version.clone(),
@@ -91,23 +103,52 @@ impl Thread {
             cwd: recognised
                 .cwd(asked)
                 .or_else(|| world.managing.project.as_ref().map(|project| project.display().to_string())),
-            began: (world.now)(),
+            parent: recognised.parent.clone(),
             world,
+            activity: Activity::new(),
             working: Mutex::default(),
             mistrust: AtomicU32::new(0),
             account: Mutex::default(),
+            tip: Mutex::default(),
         }
     }
 
     /// Decides about the next request of the conversation.
     pub(super) fn decide(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
+        let began = Instant::now();
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
-        let prepared = self.work(|working| self.prepare(working, asked, &moment))?;
+        let (prepared, sent) = self.work(|working| {
+            let prepared = self.prepare(working, asked, &moment)?;
+            let sent = self.measure(asked, working, &prepared)?;
+            Ok((prepared, sent))
+        })?;
         let is_trusted = self.mistrust.load(Ordering::Relaxed) < MISTRUSTED;
         let changed = is_trusted && prepared.bytes != asked.body;
-        self.account().asked(asked.at);
         let body = changed.then(|| prepared.bytes.into());
-        Ok(Verdict::Send(Box::new(Turn::new(self.clone(), asked.clone(), body))))
+        let sent = Sent { our_time: began.elapsed(), ..sent };
+        Ok(Verdict::Send(Box::new(Turn::new(self.clone(), asked.clone(), body).accounted(sent))))
+    }
+
+    /// Notes what is about to be sent.
+    pub(super) fn measure(
+        &self,
+        asked: &Asked,
+        working: &mut Working,
+        prepared: &Prepared,
+    ) -> Result<Sent, LedgerError> {
+        let measured = Measured::of(&working.preparer, prepared);
+        let is_another_model = self.account().asked(asked.at, measured.as_ref());
+        if let Some(measured) = measured.as_ref().filter(|_| is_another_model) {
+            working.journal.append(Record::Turn(Box::new(Circumstances {
+                at: Some(asked.at),
+                cwd: self.cwd.clone(),
+                model: Some(measured.model.clone()),
+                window: Some(measured.window()),
+                ..Circumstances::default()
+            })))?;
+        }
+        let tip = working.preparer.history().last().cloned();
+        Ok(Sent { measured, tip, our_time: Duration::ZERO })
     }
 
     /// The request as it is to be sent.
@@ -117,10 +158,12 @@ impl Thread {
         asked: &Asked,
         moment: &Moment,
     ) -> Result<Prepared, ManageError> {
-        let Working { preparer, journal, learnt, memory } = working;
         let mut moment = moment.clone();
         let expanded = takeover::expand(&self.world, self.wire, &asked.body)?;
-        let taken = preparer.take(expanded.unwrap_or_else(|| asked.body.to_vec()), &moment, journal)?;
+        let body = expanded.unwrap_or_else(|| asked.body.to_vec());
+        let taken = working.preparer.take(body, &moment, &mut working.journal)?;
+        working.repeated(&taken.fresh)?;
+        let Working { preparer, journal, learnt, memory, .. } = working;
         if let Some(memory) = memory {
             memory.tell(Telling { thread: self, taken: &taken, preparer, journal, moment: &mut moment });
         }
@@ -148,20 +191,22 @@ impl Thread {
         &self,
         what: impl FnOnce(&mut Working) -> Result<T, ManageError>,
     ) -> Result<T, ManageError> {
-        let mut working = match self.working.lock() {
-            Ok(working) => working,
-            Err(poisoned) => {
-                self.working.clear_poison();
-                let mut working = poisoned.into_inner();
-                *working = None;
-                working
-            }
-        };
+        let mut working = self.hold();
         let working = match &mut *working {
             Some(working) => working,
             none => none.insert(Box::new(self.wake()?)),
         };
         what(working)
+    }
+
+    /// What is held, if anything is. After a panic nothing is.
+    pub(super) fn hold(&self) -> MutexGuard<'_, Option<Box<Working>>> {
+        self.working.lock().unwrap_or_else(|poisoned| {
+            self.working.clear_poison();
+            let mut working = poisoned.into_inner();
+            *working = None;
+            working
+        })
     }
 
     /// What its requests came to.
@@ -172,16 +217,6 @@ impl Thread {
     /// Whether it is held in memory. One that is at work is.
     pub(super) fn is_awake(&self) -> bool {
         self.working.try_lock().map_or(true, |working| working.is_some())
-    }
-
-    /// Only the ledger remembers it from here on, until the next request.
-    pub(super) fn rest(&self) {
-        if let Ok(mut working) = self.working.try_lock()
-            && let Some(mut working) = working.take()
-        {
-            // What could not be forced to disk is written all the same.
-            let _ = working.journal.end_turn();
-        }
     }
 
     fn wake(&self) -> Result<Working, LedgerError> {
@@ -196,26 +231,27 @@ impl Thread {
         let mut preparer = Preparer::new(self.wire, options);
         let mut learnt = Learnt::default();
         let memory;
-        let writer = match home.find_exact(&self.session) {
-            Ok(path) => {
-                let writer = Writer::open(home, &path, SyncPolicy::Turn)?;
-                let restored = Restored::read(home, &path)?;
-                restored.events.iter().for_each(|event| learnt.recall(event));
-                memory = self.keeper(Some(&restored));
-                preparer.restore(restored);
-                writer
-            }
-            Err(_) => {
-                memory = self.keeper(None);
-                let meta = Meta {
-                    cwd: self.cwd.clone(),
-                    client_version: self.client_version.clone(),
-                    ..Meta::new(self.session.clone(), (self.world.now)(), self.client.name())
-                };
-                Writer::create(home, meta, SyncPolicy::Turn)?
-            }
+        let path = self.place.path(home);
+        let writer = if path.exists() {
+            let writer = Writer::open(home, &path, SyncPolicy::Turn)?;
+            let restored = Restored::read(home, &path)?;
+            self.account().restore(&restored.events);
+            restored.events.iter().for_each(|event| learnt.recall(event));
+            memory = self.keeper(Some(&restored));
+            preparer.restore(restored);
+            writer
+        } else {
+            memory = self.keeper(None);
+            self.account().restore(&[]);
+            Writer::create(home, self.meta(), SyncPolicy::Turn)?
         };
-        Ok(Working { preparer, journal: LedgerJournal::new(writer, &self.folder()), learnt, memory })
+        Ok(Working {
+            preparer,
+            journal: LedgerJournal::new(writer, &self.folder()),
+            learnt,
+            memory,
+            held: None,
+        })
     }
 
     fn keeper(&self, restored: Option<&Restored>) -> Option<Box<Keeper>> {
@@ -226,6 +262,18 @@ impl Thread {
     /// Whether it is the conversation with a person, not that of a sub-agent.
     pub(super) fn is_main(&self) -> bool {
         self.is_main
+    }
+
+    /// The first line of its ledger.
+    fn meta(&self) -> Meta {
+        let mark = lineage::mark(self.place.key.as_str(), self.wire, self.place.opening);
+        Meta {
+            cwd: self.cwd.clone(),
+            client_version: self.client_version.clone(),
+            parent_session: self.parent.clone(),
+            extra: [(MARK.to_owned(), mark)].into_iter().collect(),
+            ..Meta::new(self.session.clone(), self.place.created, self.client.name())
+        }
     }
 
     /// The folder for what belongs to the session beside its ledger.

@@ -1,15 +1,18 @@
 //! A request on its way, and its answer.
 
+use super::account::{Billed, Measured};
 use super::cure::{self, Refusal};
 use super::memory::{self, Answered};
-use super::{Accounted, Asked, Report, Thread};
+use super::rest::Held;
+use super::{Asked, Report, Thread};
 use crate::inject::{Point, strike};
 use crate::relay::legible;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use throughline_core::Usage;
+use std::time::Duration;
+use throughline_core::{MessageId, Usage};
 use throughline_wire::sse;
 use throughline_wire::stream::StreamDecoder;
 use throughline_wire::{Response, Stop};
@@ -22,6 +25,30 @@ pub(crate) struct Turn {
     pub(super) body: Option<Bytes>,
     /// How often it was made smaller because the provider found it too long.
     pub(super) cures: u8,
+    /// What is known of it for the account.
+    pub(super) sent: Option<Arc<Sent>>,
+}
+
+/// What is known of a request when it is sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) measured: Option<Measured>,
+    /// The last message of the history that it holds.
+    pub(super) tip: Option<MessageId>,
+    /// How long our work took.
+    pub(super) our_time: Duration,
+}
+
+impl Sent {
+    /// The same request was sent before, and refused: what was done for it then counts too.
+    pub(super) fn after(mut self, before: Option<&Self>) -> Self {
+        let Some(before) = before else { return self };
+        self.our_time += before.our_time;
+        if let (Some(now), Some(then)) = (&mut self.measured, &before.measured) {
+            now.edits += then.edits;
+        }
+        self
+    }
 }
 
 /// What was seen of an answer.
@@ -45,7 +72,7 @@ pub(crate) enum Ended {
 
 impl Turn {
     pub(super) fn new(thread: Arc<Thread>, asked: Arc<Asked>, body: Option<Bytes>) -> Self {
-        Self { thread, asked, body, cures: 0 }
+        Self { thread, asked, body, cures: 0, sent: None }
     }
 
     /// The same request once more.
@@ -55,7 +82,13 @@ impl Turn {
             asked: self.asked.clone(),
             body: self.body.clone(),
             cures: self.cures,
+            sent: self.sent.clone(),
         }
+    }
+
+    /// One that counts.
+    pub(super) fn accounted(self, sent: Sent) -> Self {
+        Self { sent: Some(Arc::new(sent)), ..self }
     }
 
     /// What is sent instead of the client's own body.
@@ -95,18 +128,31 @@ impl Turn {
         if strike(self.thread.world.managing.inject, Point::Learn, &self.asked.headers).is_err() {
             return;
         }
-        let Some(response) = seen.response(&self.thread, self.thread.world.limits.answer_bytes) else {
-            return;
-        };
-        let accounted = Accounted {
+        let thread = &self.thread;
+        let Some(mut response) = seen.response(thread, thread.world.limits.answer_bytes) else { return };
+        let Some(sent) = &self.sent else { return };
+        let now = (thread.world.now)();
+        let accounted = thread.account().answered(&Billed {
             usage: response.usage,
             changed: self.body.is_some(),
             cured: self.cures.into(),
-            ..Accounted::default()
-        };
-        self.thread.account().answered(&accounted);
-        let sent = self.body.as_ref().unwrap_or(&self.asked.body);
-        memory::answered(&self.thread, &Answered { messages: &response.messages, sent });
+            our_time: sent.our_time,
+            at: self.asked.at,
+            measured: sent.measured.as_ref(),
+        });
+        thread.world.count(&accounted);
+        let body = self.body.as_ref().unwrap_or(&self.asked.body);
+        memory::answered(thread, &Answered { messages: &response.messages, sent: body });
+        response.follow(sent.tip.as_ref());
+        response.messages.iter_mut().for_each(|message| message.at = Some(now));
+        let is_whole = seen.is_whole && seen.ended == Ended::Well && response.stop != Stop::CutOff;
+        let held = (is_whole && !response.messages.is_empty()).then(|| {
+            thread.world.lineage.answered(&thread.place.key, sent.tip.as_ref(), &response.messages);
+            Held { behind: sent.tip.clone(), messages: response.messages }
+        });
+        if let Err(error) = thread.write_down(accounted.to_event(self.asked.at), response.usage, held) {
+            thread.world.report_unrecorded(&error);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ mod claude;
 mod codex;
 mod other;
 
-use super::Asked;
+use super::{Asked, ThreadKey};
 use crate::Endpoint;
 use http::HeaderMap;
 use throughline_core::{SessionId, Wire};
@@ -28,15 +28,6 @@ impl Client {
             Self::ClaudeCode => "claude",
             Self::Codex => "codex",
             Self::Other(name) => name,
-        }
-    }
-
-    /// By the name that a ledger has for it.
-    pub(super) fn named(name: &str) -> Self {
-        match name {
-            "claude" => Self::ClaudeCode,
-            "codex" => Self::Codex,
-            other => Self::Other(other.to_owned()),
         }
     }
 }
@@ -97,6 +88,12 @@ pub(crate) struct Recognised {
 }
 
 impl Recognised {
+    /// What the conversation is called, where its client has a name for it.
+    pub(crate) fn key(&self) -> Option<ThreadKey> {
+        let session = self.session.as_deref()?;
+        Some(ThreadKey::named(&self.client, self.wire, session, self.agent.as_deref()))
+    }
+
     /// Where the client runs, where it says so: only by what it writes there itself, never by what was typed or what a tool said.
     pub(crate) fn cwd(&self, asked: &Asked) -> Option<String> {
         let body = asked.parsed()?;

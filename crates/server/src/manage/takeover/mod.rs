@@ -203,8 +203,9 @@ impl TakeOver {
             working.journal.append(Record::Event(Box::new(accounted.to_event(asked.at))))?;
             Ok(working.journal.end_turn()?)
         })?;
-        thread.account().asked(asked.at);
-        thread.account().answered(&accounted);
+        thread.account().asked(asked.at, None);
+        thread.account().count(&accounted);
+        thread.world.count(&accounted);
         thread.world.summaries.keep(&written);
         Ok(answer::answer(wanted, &written, asked.at)?)
     }
