@@ -1,6 +1,7 @@
 //! What stands around the conversation: the system prompt, the tools, what the provider is asked to clear.
 
 use crate::Options;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use throughline_core::Wire;
 use throughline_core::pipeline::Pipeline;
@@ -17,12 +18,27 @@ pub(crate) struct Envelope {
     own: Option<Fragment>,
 }
 
+/// When our tools are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offering {
+    /// To every request.
+    Always,
+    /// To requests that bring tools of their own.
+    Beside,
+}
+
 /// The share of the provider's own trigger from which on it is told of it.
 const NEAR_TRIGGER: f64 = 0.8;
 
 impl Envelope {
     /// Tells the pipeline how much comes before the messages. Counted again only where it changed.
-    pub(crate) fn read(&mut self, body: &Body, options: &Options, pipeline: &mut Pipeline) {
+    pub(crate) fn read(
+        &mut self,
+        body: &Body,
+        options: &Options,
+        offering: Offering,
+        pipeline: &mut Pipeline,
+    ) {
         let system = match body.wire() {
             Wire::Anthropic => body.raw("system"),
             Wire::Responses => body.raw("instructions"),
@@ -36,7 +52,7 @@ impl Envelope {
             self.system = system.to_vec();
             self.tools = tools.to_vec();
             let own = own_tools(body.wire(), options);
-            self.own = (!own.is_empty()).then(|| with_own(body, own));
+            self.own = with_own(tools, own, offering);
             let sent = self.own.as_ref().map_or(tools, Fragment::bytes);
             let tokens = pipeline.count_text(&String::from_utf8_lossy(system))
                 + pipeline.count_text(&String::from_utf8_lossy(sent));
@@ -47,9 +63,17 @@ impl Envelope {
         settings.max_output = max_output;
     }
 
-    /// Adds our tools, and what the provider shall do by itself.
+    /// Whether a request with these tools is sent with ours.
+    pub(crate) fn offers(&self, tools: &[u8]) -> bool {
+        self.own.is_some() && tools == self.tools
+    }
+
+    /// Adds our tools, and what the provider shall do by itself. A request with other tools than the one that was read, beside
+    /// the conversation, keeps its own.
     pub(crate) fn write(&self, body: &Body, pipeline: &Pipeline, changes: &mut Changes) {
-        if let Some(own) = &self.own {
+        if let Some(own) = &self.own
+            && body.raw("tools").unwrap_or_default() == self.tools
+        {
             changes.set("tools", own.clone());
         }
         if body.wire() != Wire::Anthropic {
@@ -82,13 +106,19 @@ fn own_tools(wire: Wire, options: &Options) -> Vec<Value> {
     own
 }
 
-/// The client's tools, then ours; one that the client has already is not added again.
-fn with_own(body: &Body, own: Vec<Value>) -> Fragment {
-    let mut tools = body.get("tools").and_then(|tools| tools.as_array().cloned()).unwrap_or_default();
-    for tool in own {
-        if !tools.contains(&tool) {
-            tools.push(tool);
-        }
+/// The client's tools, each to the byte, then ours; one that the client has already is not added again. A mark that the cache
+/// ends with the client's tools stays the last: ours come before it then.
+fn with_own(tools: &[u8], own: Vec<Value>, offering: Offering) -> Option<Fragment> {
+    let theirs: Vec<&RawValue> = serde_json::from_slice(tools).unwrap_or_default();
+    if own.is_empty() || (theirs.is_empty() && offering == Offering::Beside) {
+        return None;
     }
-    Fragment::from(&Value::Array(tools))
+    let known: Vec<Value> = theirs.iter().filter_map(|tool| serde_json::from_str(tool.get()).ok()).collect();
+    let ends_cache = known.last().is_some_and(|tool| tool.get("cache_control").is_some());
+    let own: Vec<String> =
+        own.iter().filter(|tool| !known.contains(tool)).map(|tool| tool.to_string()).collect();
+    let mut all: Vec<&str> = theirs.iter().map(|tool| tool.get()).collect();
+    let place = all.len() - usize::from(ends_cache);
+    all.splice(place..place, own.iter().map(String::as_str));
+    Fragment::parse(format!("[{}]", all.join(",")).into_bytes()).ok()
 }

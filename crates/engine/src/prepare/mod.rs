@@ -5,7 +5,7 @@ mod parts;
 
 pub use parts::{PrepareError, Prepared, Restored, Taken, WriteError};
 
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, Offering};
 use crate::layout::Layout;
 use crate::written::Written;
 use history::Earlier;
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use throughline_core::cost::Observed;
 use throughline_core::pipeline::{Journal, Moment, Pass, Pipeline, Settings};
 use throughline_core::profile::Profile;
-use throughline_core::stages::OwnTools;
+use throughline_core::stages::{OwnTools, Proposal, snip};
 use throughline_core::{Entry, Message, MessageId, Record, Usage, Wire, content_id};
 use throughline_wire::splice::{Body, Changes};
 
@@ -66,6 +66,7 @@ pub struct Preparer {
     sizes: Vec<u64>,
     places: HashMap<MessageId, usize>,
     envelope: Envelope,
+    offering: Offering,
     written: Written,
     layout: Layout,
     /// When the request before was made.
@@ -86,6 +87,7 @@ impl Preparer {
             sizes: Vec::new(),
             places: HashMap::new(),
             envelope: Envelope::default(),
+            offering: Offering::Always,
             written: Written::default(),
             layout: Layout::default(),
             asked: None,
@@ -112,6 +114,29 @@ impl Preparer {
             settings.window = window;
             settings.ceiling = ceiling;
         }
+    }
+
+    /// From here on the model has these tools of ours, in requests that bring tools of their own.
+    pub fn offer(&mut self, tools: OwnTools) {
+        if (self.options.tools, self.offering) == (tools, Offering::Beside) {
+            return;
+        }
+        self.options.tools = tools;
+        self.offering = Offering::Beside;
+        self.envelope = Envelope::default();
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.settings_mut().tools = tools;
+        }
+    }
+
+    /// Whether the request that was taken in last is sent with tools of ours.
+    pub fn offers(&self) -> bool {
+        self.body.as_ref().is_some_and(|body| self.envelope.offers(body.raw("tools").unwrap_or_default()))
+    }
+
+    /// What dropping turns would do now, to answer a call of `Snip`; `None` before the first request.
+    pub fn propose_snip(&mut self, request: &snip::Request) -> Option<Result<Proposal, snip::SnipError>> {
+        self.pipeline.as_mut().map(|pipeline| pipeline.propose_snip(request))
     }
 
     fn new_pipeline(&self, model: &str) -> Pipeline {
@@ -162,7 +187,7 @@ impl Preparer {
             }
             None => self.new_pipeline(model),
         };
-        self.envelope.read(&body, &self.options, &mut pipeline);
+        self.envelope.read(&body, &self.options, self.offering, &mut pipeline);
         if let Some(restored) = &self.restored {
             self.asked = restored.messages.iter().rev().find_map(|message| message.at);
         }

@@ -10,6 +10,7 @@ mod figures;
 mod hub;
 mod lineage;
 mod memory;
+mod own_tools;
 mod recognise;
 mod reports;
 mod rest;
@@ -22,6 +23,7 @@ mod window;
 pub(crate) use asked::Asked;
 pub use figures::{Accounted, Figures};
 pub use memory::MemoryOptions;
+pub(crate) use own_tools::OwnTurn;
 pub(crate) use recognise::{Client, Purpose, Recognised};
 pub(crate) use reports::{Report, Reports};
 pub use snapshot::{Context, SessionSnapshot, SessionStats, Snapshot, Stats, stats, stats_of};
@@ -59,6 +61,8 @@ pub(crate) enum Verdict {
     Pass,
     /// This goes in its place, and nobody looks at the answer.
     Instead(Bytes),
+    /// This goes in its place, and only calls of our tools are looked for in the answer.
+    Beside(Box<OwnTurn>),
     /// It goes to the provider, as it came or changed, and the answer is looked at.
     Send(Box<Turn>),
     /// It is answered here.
@@ -154,7 +158,7 @@ impl Manager {
         };
         match verdict {
             Verdict::Pass => self.passable(&asked).map_or(Verdict::Pass, Verdict::Instead),
-            Verdict::Instead(_) | Verdict::Send(_) | Verdict::Answer(_) => verdict,
+            Verdict::Instead(_) | Verdict::Beside(_) | Verdict::Send(_) | Verdict::Answer(_) => verdict,
         }
     }
 

@@ -3,17 +3,20 @@
 use super::account::{Account, Measured};
 use super::lineage::{self, Place};
 use super::memory::{Keeper, Telling};
+use super::own_tools::{Asking, Own, OwnTurn};
 use super::rest::{Activity, Held};
 use super::snapshot::MARK;
 use super::turn::Sent;
 use super::window::{Known, Learnt, Room};
 use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, takeover};
 use crate::inject::{Point, strike};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use throughline_core::pipeline::{Journal as _, Moment};
+use throughline_core::stages::OwnTools;
 use throughline_core::{MessageId, Meta, Record, SessionId, Turn as Circumstances, Wire};
 use throughline_engine::{LedgerJournal, Options, Prepared, Preparer, Restored};
 use throughline_ledger::{LedgerError, SyncPolicy, Writer};
@@ -89,6 +92,8 @@ pub(super) struct Working {
     pub(super) memory: Option<Box<Keeper>>,
     /// The answer to the newest request, until the client repeats it.
     pub(super) held: Option<Held>,
+    /// What it knows of our tools.
+    pub(super) own: Own,
 }
 
 impl Thread {
@@ -117,16 +122,17 @@ impl Thread {
     pub(super) fn decide(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
         let began = Instant::now();
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
-        let (prepared, sent) = self.work(|working| {
+        let (prepared, sent, offered) = self.work(|working| {
             let prepared = self.prepare(working, asked, &moment)?;
             let sent = self.measure(asked, working, &prepared)?;
-            Ok((prepared, sent))
+            Ok((prepared, sent, working.own.offered(&working.preparer)))
         })?;
         let is_trusted = self.mistrust.load(Ordering::Relaxed) < MISTRUSTED;
         let changed = is_trusted && prepared.bytes != asked.body;
         let body = changed.then(|| prepared.bytes.into());
         let sent = Sent { our_time: began.elapsed(), ..sent };
-        Ok(Verdict::Send(Box::new(Turn::new(self.clone(), asked.clone(), body).accounted(sent))))
+        let turn = Turn::new(self.clone(), asked.clone(), body).accounted(sent).offering(offered);
+        Ok(Verdict::Send(Box::new(turn)))
     }
 
     /// Notes what is about to be sent.
@@ -159,9 +165,10 @@ impl Thread {
         moment: &Moment,
     ) -> Result<Prepared, ManageError> {
         let mut moment = moment.clone();
-        let expanded = takeover::expand(&self.world, self.wire, &asked.body)?;
-        let body = expanded.unwrap_or_else(|| asked.body.to_vec());
-        let taken = working.preparer.take(body, &moment, &mut working.journal)?;
+        let asking = Asking { wire: self.wire, asked, wanted: self.world.managing.tools, moment: &moment };
+        working.own.offer(&asking, &mut working.preparer, &mut working.journal)?;
+        let body = self.expand(working.own.expand(self.wire, &asked.body), asked)?;
+        let taken = working.preparer.take(body.into_owned(), &moment, &mut working.journal)?;
         working.repeated(&taken.fresh)?;
         let Working { preparer, journal, learnt, memory, .. } = working;
         if let Some(memory) = memory {
@@ -177,13 +184,28 @@ impl Thread {
         Ok(preparer.ready(&moment, journal)?)
     }
 
+    /// The client's request with what only the model knows: what it really said, and what was condensed here.
+    fn expand<'a>(&self, said: Option<Vec<u8>>, asked: &'a Asked) -> Result<Cow<'a, [u8]>, ManageError> {
+        let body = said.map_or(Cow::Borrowed(asked.body.as_ref()), Cow::Owned);
+        Ok(takeover::expand(&self.world, self.wire, &body)?.map_or(body, Cow::Owned))
+    }
+
     /// A request beside the conversation: what was decided applies to it.
-    pub(super) fn beside(&self, asked: &Asked) -> Result<Verdict, ManageError> {
-        let expanded = takeover::expand(&self.world, self.wire, &asked.body)?;
-        let own = expanded.as_deref().unwrap_or(&asked.body);
-        let applied = self.work(|working| Ok(working.preparer.reapply(own)?))?;
-        let body = applied.or(expanded).filter(|body| *body != asked.body);
-        Ok(body.map_or(Verdict::Pass, |body| Verdict::Instead(body.into())))
+    pub(super) fn beside(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
+        let (body, offered) = self.work(|working| {
+            let own = &working.own;
+            let expanded = self.expand(own.expand_beside(self.wire, &asked.body), asked)?;
+            let body = working.preparer.reapply(&expanded)?.unwrap_or_else(|| expanded.into_owned());
+            let offered = own.offered_in(self.wire, &body);
+            Ok((body, offered))
+        })?;
+        Ok(match body {
+            body if body == asked.body => Verdict::Pass,
+            body if offered.is_empty() => Verdict::Instead(body.into()),
+            body => {
+                Verdict::Beside(Box::new(OwnTurn::new(self.clone(), asked.clone(), offered, body.into())))
+            }
+        })
     }
 
     /// Does something with what is held; it is fetched from the ledger first where it rests. After a panic it is fetched anew.
@@ -225,12 +247,14 @@ impl Thread {
         let options = Options {
             profile: managing.profile.clone(),
             window: managing.window,
-            tools: managing.tools,
+            // Offered when a request has come that they can be offered in.
+            tools: OwnTools::default(),
             cache_edits: false,
         };
         let mut preparer = Preparer::new(self.wire, options);
         let mut learnt = Learnt::default();
         let memory;
+        let mut own = Own::default();
         let path = self.place.path(home);
         let writer = if path.exists() {
             let writer = Writer::open(home, &path, SyncPolicy::Turn)?;
@@ -238,6 +262,7 @@ impl Thread {
             self.account().restore(&restored.events);
             restored.events.iter().for_each(|event| learnt.recall(event));
             memory = self.keeper(Some(&restored));
+            own = Own::restored(&restored);
             preparer.restore(restored);
             writer
         } else {
@@ -251,6 +276,7 @@ impl Thread {
             learnt,
             memory,
             held: None,
+            own,
         })
     }
 

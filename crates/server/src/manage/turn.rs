@@ -4,7 +4,7 @@ use super::account::{Billed, Measured};
 use super::cure::{self, Refusal};
 use super::memory::{self, Answered};
 use super::rest::Held;
-use super::{Asked, Report, Thread};
+use super::{Asked, OwnTurn, Report, Thread};
 use crate::inject::{Point, strike};
 use crate::relay::legible;
 use bytes::Bytes;
@@ -27,6 +27,8 @@ pub(crate) struct Turn {
     pub(super) cures: u8,
     /// What is known of it for the account.
     pub(super) sent: Option<Arc<Sent>>,
+    /// Our tools that the model has.
+    pub(super) offered: Vec<&'static str>,
 }
 
 /// What is known of a request when it is sent.
@@ -58,6 +60,8 @@ pub(crate) struct Seen {
     /// Nothing of it was too much to be held.
     pub(crate) is_whole: bool,
     pub(crate) ended: Ended,
+    /// What the answers before it cost, which it continues: our tools were called in them.
+    pub(crate) earlier: Vec<Usage>,
 }
 
 /// How an answer ended.
@@ -72,7 +76,7 @@ pub(crate) enum Ended {
 
 impl Turn {
     pub(super) fn new(thread: Arc<Thread>, asked: Arc<Asked>, body: Option<Bytes>) -> Self {
-        Self { thread, asked, body, cures: 0, sent: None }
+        Self { thread, asked, body, cures: 0, sent: None, offered: Vec::new() }
     }
 
     /// The same request once more.
@@ -83,6 +87,7 @@ impl Turn {
             body: self.body.clone(),
             cures: self.cures,
             sent: self.sent.clone(),
+            offered: self.offered.clone(),
         }
     }
 
@@ -94,6 +99,22 @@ impl Turn {
     /// What is sent instead of the client's own body.
     pub(crate) fn body(&self) -> Option<&Bytes> {
         self.body.as_ref()
+    }
+
+    /// The model has these tools of ours.
+    pub(super) fn offering(self, offered: Vec<&'static str>) -> Self {
+        Self { offered, ..self }
+    }
+
+    /// Whether the model has tools of ours: then the answer is to come in a form that can be looked into.
+    pub(crate) fn offers(&self) -> bool {
+        !self.offered.is_empty() && self.body.is_some()
+    }
+
+    /// For an answer in which our tools may be called.
+    pub(crate) fn own(&self) -> Option<OwnTurn> {
+        let sent = self.body.as_ref().filter(|_| self.offers())?;
+        Some(OwnTurn::new(self.thread.clone(), self.asked.clone(), self.offered.clone(), sent.clone()))
     }
 
     /// The provider refused: what to send instead, if something can be done about it.
@@ -132,8 +153,10 @@ impl Turn {
         let Some(mut response) = seen.response(thread, thread.world.limits.answer_bytes) else { return };
         let Some(sent) = &self.sent else { return };
         let now = (thread.world.now)();
+        let mut usage = response.usage;
+        seen.earlier.iter().for_each(|earlier| usage += *earlier);
         let accounted = thread.account().answered(&Billed {
-            usage: response.usage,
+            usage,
             changed: self.body.is_some(),
             cured: self.cures.into(),
             our_time: sent.our_time,
@@ -146,11 +169,15 @@ impl Turn {
         response.follow(sent.tip.as_ref());
         response.messages.iter_mut().for_each(|message| message.at = Some(now));
         let is_whole = seen.is_whole && seen.ended == Ended::Well && response.stop != Stop::CutOff;
+        // One that continues others does not stand behind the request; it is known when the client repeats it.
+        let is_whole = is_whole && seen.earlier.is_empty();
         let held = (is_whole && !response.messages.is_empty()).then(|| {
             thread.world.lineage.answered(&thread.place.key, sent.tip.as_ref(), &response.messages);
             Held { behind: sent.tip.clone(), messages: response.messages }
         });
-        if let Err(error) = thread.write_down(accounted.to_event(self.asked.at), response.usage, held) {
+        // What the provider found in the request that was counted.
+        let found = seen.earlier.first().copied().unwrap_or(response.usage);
+        if let Err(error) = thread.write_down(accounted.to_event(self.asked.at), found, held) {
             thread.world.report_unrecorded(&error);
         }
     }

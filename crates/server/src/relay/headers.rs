@@ -1,8 +1,8 @@
 //! Which headers go on.
 
 use http::header::{
-    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
-    TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue};
@@ -51,4 +51,9 @@ pub(super) fn go_up(headers: &mut HeaderMap, host: &Authority) {
 pub(super) fn with_new_body(headers: &mut HeaderMap, length: usize) {
     headers.remove(CONTENT_ENCODING);
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+}
+
+/// The answer is to come as it is: somebody looks at it on the way.
+pub(super) fn as_plain(headers: &mut HeaderMap) {
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 }

@@ -3,6 +3,7 @@
 mod coding;
 mod headers;
 mod refusal;
+mod stitched;
 mod watch;
 
 use crate::endpoint::{Api, Endpoint};
@@ -49,6 +50,7 @@ pub(crate) async fn pass_on(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Broken> {
     let (head, body) = request.into_parts();
+    let head = Arc::new(head);
     let endpoint = Endpoint::of(&head.method, head.uri.path());
     let api = Api::of(endpoint, head.uri.path(), &head.headers);
     if headers::wants_websocket(&head.headers) {
@@ -58,7 +60,9 @@ pub(crate) async fn pass_on(
     }
     if endpoint == Endpoint::Other {
         // Files and the like: nobody looks at them, and they may be large.
-        let sent = Sending { shared, api, head: &head }.send(&head.headers, Either::Right(body)).await;
+        let sent = Sending { shared: shared.clone(), api, head: head.clone() }
+            .send(&head.headers, Either::Right(body))
+            .await;
         return match sent {
             Ok(response) => Ok(watch::untouched(response)),
             Err(error) => unreachable_upstream(shared, api, &error),
@@ -97,7 +101,7 @@ pub(crate) async fn pass_on(
         }
         None => Verdict::Pass,
     };
-    let sending = Sending { shared, api, head: &head };
+    let sending = Sending { shared: shared.clone(), api, head: head.clone() };
     match verdict {
         Verdict::Answer(answer) => Ok(local_answer(answer)),
         Verdict::Pass => match sending.send(&head.headers, Either::Left(Full::new(body))).await {
@@ -112,18 +116,30 @@ pub(crate) async fn pass_on(
                 Err(error) => unreachable_upstream(shared, api, &error),
             }
         }
+        Verdict::Beside(own) => {
+            let mut headers = head.headers.clone();
+            headers::with_new_body(&mut headers, own.sent().len());
+            headers::as_plain(&mut headers);
+            match sending.send(&headers, Either::Left(Full::new(own.sent().clone()))).await {
+                Ok(response) if response.status().is_success() => {
+                    stitched::stitched(sending, response, None, *own).await
+                }
+                Ok(response) => Ok(watch::untouched(response)),
+                Err(error) => unreachable_upstream(shared, api, &error),
+            }
+        }
         Verdict::Send(turn) => sending.hold(*turn, body).await,
     }
 }
 
 /// A request on its way to one provider.
-struct Sending<'a> {
-    shared: &'a Arc<Shared>,
+struct Sending {
+    shared: Arc<Shared>,
     api: Api,
-    head: &'a request::Parts,
+    head: Arc<request::Parts>,
 }
 
-impl Sending<'_> {
+impl Sending {
     async fn send(
         &self,
         headers: &HeaderMap,
@@ -142,24 +158,30 @@ impl Sending<'_> {
     }
 
     /// Sends a request that somebody decided about, and has the answer watched.
-    async fn hold(&self, mut turn: Turn, original: Bytes) -> Result<Response<Body>, Broken> {
+    async fn hold(self, mut turn: Turn, original: Bytes) -> Result<Response<Body>, Broken> {
         loop {
-            let (headers, body) = match turn.body() {
+            let mut headers = self.head.headers.clone();
+            let body = match turn.body() {
                 Some(edited) => {
-                    let mut headers = self.head.headers.clone();
                     headers::with_new_body(&mut headers, edited.len());
-                    (headers, edited.clone())
+                    edited.clone()
                 }
-                None => (self.head.headers.clone(), original.clone()),
+                None => original.clone(),
             };
+            if turn.offers() {
+                headers::as_plain(&mut headers);
+            }
             let response = match self.send(&headers, Either::Left(Full::new(body))).await {
                 Ok(response) => response,
                 Err(error) => {
                     turn.unanswered();
-                    return unreachable_upstream(self.shared, self.api, &error);
+                    return unreachable_upstream(&self.shared, self.api, &error);
                 }
             };
             if response.status().is_success() {
+                if let Some(own) = turn.own() {
+                    return stitched::stitched(self, response, Some(turn), own).await;
+                }
                 return Ok(watch::watched(response, turn, self.shared.settings.limits.answer_bytes));
             }
             let (head, body) = response.into_parts();

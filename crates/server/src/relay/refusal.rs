@@ -30,19 +30,31 @@ enum Rest {
 
 impl Refusal {
     /// Reads it, for at most so long.
-    pub(super) async fn read(mut body: Incoming, time: Duration) -> Self {
-        let until = Instant::now() + time;
+    pub(super) async fn read(body: Incoming, time: Duration) -> Self {
+        Self::read_within(body, MOST, Some(Instant::now() + time)).await
+    }
+
+    /// Reads a whole answer, whatever it says: models take their time.
+    pub(super) async fn answer(body: Incoming, most: usize) -> Self {
+        Self::read_within(body, most, None).await
+    }
+
+    async fn read_within(mut body: Incoming, most: usize, until: Option<Instant>) -> Self {
         let mut frames = VecDeque::new();
         let mut size = 0;
         let rest = loop {
             if body.is_end_stream() {
                 break Rest::Nothing;
             }
-            match timeout_at(until, body.frame()).await {
+            let next = match until {
+                Some(until) => timeout_at(until, body.frame()).await,
+                None => Ok(body.frame().await),
+            };
+            match next {
                 Ok(Some(Ok(frame))) => {
                     size += frame.data_ref().map_or(0, Bytes::len);
                     frames.push_back(frame);
-                    if size > MOST {
+                    if size > most {
                         break Rest::Unread(body);
                     }
                 }

@@ -31,6 +31,15 @@ impl World {
         Self { provider, proxy, home, _folder }
     }
 
+    /// Another process in its place, with the same home and provider.
+    pub(crate) async fn restarted(self, change: impl FnOnce(&mut Settings)) -> Self {
+        let Self { provider, proxy, home, _folder } = self;
+        proxy.stop().await;
+        let mut settings = Settings::new(home.clone(), upstreams(provider.address()));
+        change(&mut settings);
+        Self { provider, proxy: Server::start(settings).await.unwrap(), home, _folder }
+    }
+
     /// Asks by way of the proxy.
     pub(crate) async fn ask(&self, request: Asking) -> Reply {
         request.of(self.proxy.address()).await
@@ -56,15 +65,18 @@ pub(crate) async fn proxy_before(
     change: impl FnOnce(&mut Settings),
 ) -> (Running, TestHome) {
     let home = TestHome::new();
+    let mut settings = Settings::new(home.home.clone(), upstreams(provider));
+    change(&mut settings);
+    (Server::start(settings).await.unwrap(), home)
+}
+
+fn upstreams(provider: SocketAddr) -> Upstreams {
     let base = format!("http://{provider}");
-    let upstreams = Upstreams {
+    Upstreams {
         anthropic: Upstream::anthropic(&base).unwrap(),
         openai: Upstream::openai(&base).unwrap(),
         chatgpt: Some(Upstream::openai(&format!("{base}/backend-api/codex")).unwrap()),
-    };
-    let mut settings = Settings::new(home.home.clone(), upstreams);
-    change(&mut settings);
-    (Server::start(settings).await.unwrap(), home)
+    }
 }
 
 /// A request.
@@ -98,7 +110,8 @@ impl Asking {
         tokio::task::spawn_blocking(move || self.blocking(address)).await.unwrap()
     }
 
-    fn blocking(self, address: SocketAddr) -> Reply {
+    /// Sends it; what comes back is the caller's to read.
+    pub(crate) fn send(&self, address: SocketAddr) -> TcpStream {
         let mut stream = TcpStream::connect(address).unwrap();
         let mut sent = format!("{}\r\n", self.head);
         if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
@@ -110,6 +123,11 @@ impl Asking {
         sent += &format!("Connection: close\r\nContent-Length: {}\r\n\r\n", self.body.len());
         stream.write_all(sent.as_bytes()).unwrap();
         stream.write_all(&self.body).unwrap();
+        stream
+    }
+
+    fn blocking(self, address: SocketAddr) -> Reply {
+        let mut stream = self.send(address);
         let mut bytes = Vec::new();
         // A connection that breaks is an answer too: what came before it counts.
         let _ = stream.read_to_end(&mut bytes);

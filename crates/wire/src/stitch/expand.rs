@@ -69,8 +69,26 @@ impl Expander {
         if replaced.is_empty() || at < same {
             at = at.max(self.restart(&body, same, at));
         }
+        self.find_from(&body, at, &mut replaced);
+        let expanded = rebuild(&body, &replaced)?;
+        self.last = Some((body, replaced));
+        Ok(expanded)
+    }
+
+    /// As [`expand`](Self::expand), for a request that is not the next one of the conversation.
+    pub fn expand_beside(&self, bytes: &[u8], wire: Wire) -> Result<Option<Vec<u8>>, ExpandError> {
+        if self.known.is_empty() {
+            return Ok(None);
+        }
+        let body = Body::parse(wire, bytes)?;
+        let mut replaced = Vec::new();
+        self.find_from(&body, 0, &mut replaced);
+        Ok(rebuild(&body, &replaced)?)
+    }
+
+    fn find_from(&self, body: &Body, mut at: usize, replaced: &mut Vec<Replaced>) {
         while at < body.len() {
-            match self.find(&body, at) {
+            match self.find(body, at) {
                 Some(found) => {
                     at = found.range.end.max(at + 1);
                     replaced.push(found);
@@ -78,13 +96,6 @@ impl Expander {
                 None => at += 1,
             }
         }
-        let mut changes = Changes::default();
-        for Replaced { range, with } in &replaced {
-            changes.replace(range.clone(), with.clone());
-        }
-        let expanded = (!changes.is_empty()).then(|| body.rebuild(&changes).map(|bytes| bytes.into_owned()));
-        self.last = Some((body, replaced));
-        Ok(expanded.transpose()?)
     }
 
     /// From where on elements have to be looked at: what was looked at in the request before held nothing more.
@@ -120,6 +131,14 @@ impl Expander {
             }
         })
     }
+}
+
+fn rebuild(body: &Body, replaced: &[Replaced]) -> Result<Option<Vec<u8>>, SpliceError> {
+    let mut changes = Changes::default();
+    for Replaced { range, with } in replaced {
+        changes.replace(range.clone(), with.clone());
+    }
+    (!changes.is_empty()).then(|| body.rebuild(&changes).map(|bytes| bytes.into_owned())).transpose()
 }
 
 /// A place in a request where an answer may stand.
