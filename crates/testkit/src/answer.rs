@@ -1,6 +1,6 @@
 //! What the model says.
 
-use crate::{Fault, Figures, Gate, Reply};
+use crate::{Coding, Fault, Figures, Gate, Reply};
 use serde_json::Value;
 use std::time::Duration;
 use throughline_core::Usage;
@@ -26,6 +26,7 @@ pub(crate) struct Delivery {
     pub(crate) pieces: Option<usize>,
     pub(crate) delta: Option<usize>,
     pub(crate) comments: bool,
+    pub(crate) coding: Option<Coding>,
 }
 
 #[derive(Clone, Debug)]
@@ -172,6 +173,13 @@ impl Answer {
     #[must_use]
     pub fn with_comments(mut self) -> Self {
         self.delivery.comments = true;
+        self
+    }
+
+    /// Compresses the body. A stream then comes in pieces of 64 bytes, unless there are [others](Self::in_pieces).
+    #[must_use]
+    pub fn compressed(mut self, coding: Coding) -> Self {
+        self.delivery.coding = Some(coding);
         self
     }
 

@@ -49,6 +49,7 @@
 //! ```
 
 mod answer;
+mod coding;
 mod events;
 mod fault;
 mod figures;
@@ -70,6 +71,7 @@ mod server;
 pub mod trial;
 
 pub use answer::Answer;
+pub use coding::Coding;
 pub use fault::{Ending, ErrorEvent, Fault, Length, Malformed, Refusal, RetryAfter, Stall, TooLong, Wording};
 pub use figures::Figures;
 pub use gate::Gate;

@@ -84,13 +84,22 @@ impl Plan {
                 })
                 .collect();
         }
+        let mut pieces = delivery.pieces;
+        if let Some(coding) = delivery.coding {
+            headers.push(("content-encoding".to_owned(), coding.name().to_owned()));
+            frames = vec![coding.encode(&frames.concat())];
+            match &mut framing {
+                Framing::Length(length) => *length = frames[0].len(),
+                Framing::Chunked => pieces = pieces.or(Some(64)),
+            }
+        }
         headers.extend(crate::fault::ids(seen));
         headers.extend(answer.headers.iter().cloned());
         Self {
             head: Some((200, headers)),
             frames,
             framing,
-            pieces: delivery.pieces,
+            pieces,
             before: Pause { gate: delivery.gate.clone(), late: Duration::ZERO },
             between: delivery.between,
             end: End::Proper,

@@ -8,3 +8,4 @@
 mod claude;
 mod codex;
 mod kit;
+mod sdk;

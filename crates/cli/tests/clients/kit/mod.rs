@@ -9,8 +9,7 @@ mod tap;
 mod trace;
 
 pub(crate) use confined::confined;
-pub(crate) use program::{Claude, Codex};
-pub(crate) use serve::Serve;
+pub(crate) use program::{Claude, Codex, Python};
 pub(crate) use stage::{Play, Ran, Stage, both_ways, through};
 
 use throughline_core::Usage;
@@ -25,3 +24,6 @@ pub(crate) fn says(text: &str) -> Answer {
 pub(crate) fn costs(answer: Answer, tokens: u64) -> Answer {
     answer.usage(Usage { input: tokens, output: 20, ..Usage::default() })
 }
+
+/// A command that ends after one that makes the file `two`: results come in the order in which commands end.
+pub(crate) const AFTER_TWO: &str = "until [ -e two ]; do sleep 0.05; done; sleep 0.3; echo three";

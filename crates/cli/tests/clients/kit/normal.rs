@@ -5,9 +5,11 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Drawn names: UUIDs, and runs of hexadecimal digits that are no word.
-static IDS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{16,64}\b").unwrap());
+/// Drawn names: UUIDs, runs of hexadecimal digits that are no word, files for long results.
+static IDS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{16,64}\b|tool-results/[a-z0-9]+")
+        .unwrap()
+});
 /// Moments, as people and as file names write them, and as milliseconds.
 static TIMES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -15,14 +17,16 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| {
     )
     .unwrap()
 });
-/// Sockets and processes.
-static PROCESSES: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"/cc-socks/\d+|"process_id":"\d+""#).unwrap());
-/// What Codex says of a command.
+/// Sockets, processes, and names for people.
+static PROCESSES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"/cc-socks/\d+|"process_id":"\d+"|"slug":"[a-z-]+"|"run_id":"[0-9a-z-]+""#).unwrap()
+});
+/// What is said of a command.
 static COMMANDS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"Chunk ID: [0-9a-f]+|Wall time: [0-9.]+").unwrap());
-/// Figures that a clock gave, beside those whose names end in milliseconds.
-const MEASURED: [&str; 6] = ["durationSeconds", "started_at", "completed_at", "secs", "nanos", "duration"];
+    LazyLock::new(|| Regex::new(r"Chunk ID: [0-9a-f]+|Wall time: [0-9.]+|duration_ms: \d+").unwrap());
+/// Figures that a clock gave, beside those whose names end in milliseconds, or that depend on their length.
+const MEASURED: [&str; 7] =
+    ["end_byte_offset", "durationSeconds", "started_at", "completed_at", "secs", "nanos", "duration"];
 
 /// Gives every drawn name a number by when it is first met, so that what belonged together still does.
 #[derive(Default)]
@@ -50,6 +54,12 @@ impl Normal {
             self.names.entry(found[0].to_owned()).or_insert(next).clone()
         })
         .into_owned()
+    }
+
+    /// With the numbers of the names that were met, and none for others.
+    pub(super) fn known(&self, text: &str) -> String {
+        let known = |found: &Captures<'_>| self.names.get(&found[0]).cloned().unwrap_or_default();
+        IDS.replace_all(&TIMES.replace_all(text, "<time>"), known).into_owned()
     }
 
     /// A line that is JSON, without what was measured.

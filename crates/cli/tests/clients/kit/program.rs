@@ -27,6 +27,15 @@ impl Codex {
     }
 }
 
+/// A Python with the official packages.
+pub(crate) struct Python(pub(crate) PathBuf);
+
+impl Python {
+    pub(crate) fn find() -> Option<Self> {
+        found("python/bin/python").map(Self)
+    }
+}
+
 fn found(relative: &str) -> Option<PathBuf> {
     let folder = match std::env::var_os("THROUGHLINE_CLIENTS") {
         Some(folder) => PathBuf::from(folder),

@@ -76,6 +76,13 @@ impl Stopped {
         listed["sessions"].as_array().unwrap().clone()
     }
 
+    /// The messages of a session, in order.
+    pub(crate) fn messages(&self, session: &Value) -> Vec<Value> {
+        let shown = self.json(&["sessions", "show", session["session"].as_str().unwrap(), "--json"]);
+        let records = shown["records"].as_array().unwrap().iter().map(|read| read["record"].clone());
+        records.filter(|record| record["kind"] == "message").collect()
+    }
+
     /// What a command says of them.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let output = throughline(&self.folder).args(arguments).output().unwrap();

@@ -3,7 +3,7 @@
 use super::serve::{Serve, Stopped};
 use super::tap::{Heard, Tap};
 use super::trace::Trace;
-use super::{Claude, Codex};
+use super::{Claude, Codex, Python};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -143,6 +143,12 @@ impl Stage {
         let mut command = self.client(&program);
         command.env("CODEX_HOME", home).env("SCRIPTED_KEY", KEY);
         self.run(command.args(["exec", "--skip-git-repo-check", "--json"]).args(arguments))
+    }
+
+    /// Runs a script of Python, which is told where to send its requests.
+    pub(crate) fn python(&self, script: &Path) -> Ran {
+        let Python(program) = Python::find().unwrap();
+        self.run(self.client(&program).arg("-B").arg(script).arg(self.url()))
     }
 
     /// A client with nothing of this machine's in its environment.

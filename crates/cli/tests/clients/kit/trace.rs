@@ -20,7 +20,11 @@ impl Trace {
             normal.replace(url, "<address>");
         }
         let mut parts = Vec::new();
-        for (at, seen) in requests.iter().enumerate() {
+        let mut seen: Vec<&Seen> = requests.iter().collect();
+        // Of those that are sent at once, any may arrive first.
+        let is_async = |seen: &Seen| seen.header("x-stainless-async").is_some_and(|value| value != "false");
+        seen.sort_by_key(|seen| if is_async(seen) { seen.body.clone() } else { Vec::new() });
+        for (at, seen) in seen.into_iter().enumerate() {
             let mut headers: Vec<String> = seen
                 .headers
                 .iter()
@@ -43,7 +47,7 @@ impl Trace {
         for below in ["home/.claude/projects", "home/.codex/sessions", "work"] {
             list(&folder.join(below), &mut files);
         }
-        files.sort();
+        files.sort_by_key(|path| normal.known(&path.to_string_lossy()));
         for path in files {
             let name = normal.text(&path.strip_prefix(folder).unwrap().to_string_lossy());
             let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
@@ -66,7 +70,9 @@ impl Trace {
 
 /// Claude Code writes down where it is every now and then.
 fn is_by_the_clock(line: &str) -> bool {
-    ["last-prompt", "atis-latch"].iter().any(|kind| line.starts_with(&format!("{{\"type\":\"{kind}\"")))
+    ["last-prompt", "atis-latch", "mode"]
+        .iter()
+        .any(|kind| line.starts_with(&format!("{{\"type\":\"{kind}\"")))
 }
 
 /// Codex writes some of its keys in another order each time.

@@ -1,0 +1,90 @@
+//! What goes wrong on the provider's side reaches the client as it is.
+
+use super::{asked, runs};
+use crate::kit::{Claude, Play, Stage, both_ways, confined, says};
+use throughline_testkit::{Ending, ErrorEvent, Fault, Playlist, Reply, RetryAfter};
+
+/// The third request of a session meets with this, once; then all goes on.
+fn recovers_from(fault: impl Fn() -> Reply) {
+    let Some(_) = Claude::find() else { return };
+    both_ways(Play {
+        script: || {
+            Playlist::new()
+                .then(runs("I look.", "echo one"))
+                .then(runs("And again.", "echo two"))
+                .then(fault())
+                .then(runs("Where were we?", "echo three"))
+                .then(says("It went well in the end."))
+        },
+        act: |stage: &Stage| {
+            let ran = stage.claude(&asked("Count")).ok();
+            assert_eq!(ran.event("result")["result"], "It went well in the end.");
+            assert_eq!(stage.requests().len(), 5);
+        },
+    });
+}
+
+#[test]
+fn a_rate_limit_is_waited_for() {
+    confined(|| recovers_from(|| Fault::RateLimited(RetryAfter::Seconds(1)).into()));
+}
+
+#[test]
+fn an_overloaded_provider_is_asked_again() {
+    confined(|| recovers_from(|| Fault::Overloaded.into()));
+}
+
+#[test]
+fn an_error_of_the_server_is_tried_again() {
+    confined(|| recovers_from(|| Fault::ServerError.into()));
+}
+
+#[test]
+fn an_error_within_the_stream_is_tried_again() {
+    confined(|| {
+        recovers_from(|| says("Let me see.").spoilt_by(Fault::ErrorAfter(2, ErrorEvent::Overloaded)))
+    });
+}
+
+#[test]
+fn a_connection_that_breaks_within_the_stream_is_tried_again() {
+    confined(|| recovers_from(|| says("Let me see.").spoilt_by(Fault::CutAfterEvents(3, Ending::Abrupt))));
+}
+
+#[test]
+fn a_connection_that_breaks_before_the_answer_is_tried_again() {
+    confined(|| recovers_from(|| Fault::Hangup.into()));
+}
+
+#[test]
+fn a_wrong_key_ends_the_session() {
+    confined(|| {
+        let Some(_) = Claude::find() else { return };
+        both_ways(Play {
+            script: || Playlist::new().forever(Fault::Unauthorized),
+            act: |stage: &Stage| {
+                let ran = stage.claude_with(&[("CLAUDE_CODE_MAX_RETRIES", "1")], &asked("Count"));
+                assert_eq!(ran.code, Some(1));
+                assert_eq!(ran.event("result")["is_error"], true);
+            },
+        });
+    });
+}
+
+#[test]
+fn an_answer_that_reached_its_limit_is_gone_on_with() {
+    confined(|| {
+        let Some(_) = Claude::find() else { return };
+        both_ways(Play {
+            script: || {
+                Playlist::new()
+                    .then(says("This is going to be long, very long.").spoilt_by(Fault::MaxTokens))
+                    .then(says("And here it ends."))
+            },
+            act: |stage: &Stage| {
+                stage.claude(&asked("Tell me")).ok();
+                assert_eq!(stage.requests().len(), 2);
+            },
+        });
+    });
+}
