@@ -8,4 +8,5 @@
 mod claude;
 mod codex;
 mod kit;
+mod run;
 mod sdk;

@@ -2,6 +2,7 @@
 
 use super::{asked, runs};
 use crate::kit::{Claude, Play, Stage, both_ways, confined, says};
+use std::time::Duration;
 use throughline_testkit::{Ending, ErrorEvent, Fault, Playlist, Reply, RetryAfter};
 
 /// The third request of a session meets with this, once; then all goes on.
@@ -48,7 +49,9 @@ fn an_error_within_the_stream_is_tried_again() {
 
 #[test]
 fn a_connection_that_breaks_within_the_stream_is_tried_again() {
-    confined(|| recovers_from(|| says("Let me see.").spoilt_by(Fault::CutAfterEvents(3, Ending::Abrupt))));
+    // What it costs is heard well before: at the same moment it is the client's luck.
+    let slowly = || says("Let me see.").slowly(Duration::from_millis(200));
+    confined(|| recovers_from(|| slowly().spoilt_by(Fault::CutAfterEvents(3, Ending::Abrupt))));
 }
 
 #[test]

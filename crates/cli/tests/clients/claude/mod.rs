@@ -3,6 +3,8 @@
 mod agents;
 mod compaction;
 mod errors;
+mod long;
+mod takeover;
 mod tools;
 
 use crate::kit::says;

@@ -2,6 +2,8 @@
 
 mod compaction;
 mod errors;
+mod long;
+mod takeover;
 mod tools;
 
 use crate::kit::{Ran, says};

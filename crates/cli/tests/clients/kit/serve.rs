@@ -66,6 +66,11 @@ pub(crate) struct Stopped {
 }
 
 impl Stopped {
+    /// What was left in a folder by a proxy that is over.
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), complaints: String::new(), root: None }
+    }
+
     pub(super) fn keep(&mut self, root: TempDir) {
         self.root = Some(root);
     }

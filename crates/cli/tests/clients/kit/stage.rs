@@ -2,7 +2,7 @@
 
 use super::serve::{Serve, Stopped};
 use super::tap::{Heard, Tap};
-use super::trace::Trace;
+use super::trace::{Trace, transcripts};
 use super::{Claude, Codex, Python};
 use serde_json::Value;
 use std::fs;
@@ -24,12 +24,23 @@ pub(crate) struct Play<S, A> {
     pub(crate) act: A,
 }
 
+/// How the client reaches its provider.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'a> {
+    Directly,
+    /// By way of `throughline serve`, with this configuration.
+    Serve(&'a str),
+    /// Started by `throughline run`.
+    Run,
+}
+
 /// Where it is played.
 pub(crate) struct Stage {
     /// Below it is everything that the client sees and writes.
     folder: PathBuf,
     provider: Server,
     proxy: Option<(Serve, Tap)>,
+    is_run: bool,
     ran: Mutex<Vec<Ran>>,
 }
 
@@ -62,18 +73,27 @@ impl Ran {
 }
 
 impl Stage {
-    fn set(folder: &Path, script: impl Script, config: Option<&str>) -> Self {
+    fn set(folder: &Path, script: impl Script, way: Way<'_>) -> Self {
         for name in ["home", "work"] {
             fs::create_dir_all(folder.join(name)).unwrap();
         }
         fs::write(folder.join("work/README.md"), "# A small project\n\nIt adds numbers.\n").unwrap();
         let provider = Server::start(script).unwrap();
-        let proxy = config.map(|config| {
-            let serve = Serve::start(folder, &provider.url(), config);
-            let tap = Tap::before(serve.url.strip_prefix("http://").unwrap().parse().unwrap());
-            (serve, tap)
-        });
-        Self { folder: folder.to_owned(), provider, proxy, ran: Mutex::default() }
+        let proxy = match way {
+            Way::Directly | Way::Run => None,
+            Way::Serve(config) => {
+                let serve = Serve::start(folder, &provider.url(), config);
+                let tap = Tap::before(serve.url.strip_prefix("http://").unwrap().parse().unwrap());
+                Some((serve, tap))
+            }
+        };
+        Self {
+            folder: folder.to_owned(),
+            provider,
+            proxy,
+            is_run: matches!(way, Way::Run),
+            ran: Mutex::default(),
+        }
     }
 
     /// Where the client sends its requests.
@@ -94,6 +114,21 @@ impl Stage {
     /// Everything that the client sent so far, if there is a proxy.
     pub(crate) fn heard(&self) -> Vec<Heard> {
         self.proxy.as_ref().map(|(_, tap)| tap.heard()).unwrap_or_default()
+    }
+
+    /// The bytes of the last request, as the client sent it and as its provider saw it.
+    pub(crate) fn last_sizes(&self) -> (usize, usize) {
+        (self.heard().last().unwrap().body.len(), self.requests().last().unwrap().body.len())
+    }
+
+    /// Where `throughline run` says what it came to.
+    pub(crate) fn summary(&self) -> PathBuf {
+        self.folder.join("summary.json")
+    }
+
+    /// The transcripts that the client keeps.
+    pub(crate) fn transcript(&self) -> String {
+        transcripts(&self.folder)
     }
 
     /// Runs Claude Code, which prints its events.
@@ -154,9 +189,13 @@ impl Stage {
     /// A client with nothing of this machine's in its environment.
     fn client(&self, program: &Path) -> Command {
         let mut command = Command::new("timeout");
-        command.args(["--kill-after=5", PATIENCE]).arg(program);
+        command.env_clear().args(["--kill-after=5", PATIENCE]);
+        if self.is_run {
+            command.arg(env!("CARGO_BIN_EXE_throughline")).args(["run", "--quiet", "--summary"]);
+            command.arg(self.summary()).arg("--").env("THROUGHLINE_HOME", self.folder.join("throughline"));
+        }
         command
-            .env_clear()
+            .arg(program)
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", self.folder.join("home"))
             .env("LANG", "C.UTF-8")
@@ -190,27 +229,30 @@ impl Stage {
 /// provider saw. What the proxy kept is given back.
 #[track_caller]
 pub(crate) fn both_ways<S: Script>(play: Play<impl Fn() -> S, impl Fn(&Stage)>) -> Stopped {
+    as_directly(Way::Serve(""), play)
+}
+
+/// The same, with another way than `throughline serve` as it comes.
+#[track_caller]
+pub(crate) fn as_directly<S: Script>(way: Way<'_>, play: Play<impl Fn() -> S, impl Fn(&Stage)>) -> Stopped {
     let root = tempfile::tempdir().unwrap();
     // At the same place both times: clients write down where they are.
     let folder = root.path().join("stage");
-    let mut played = [None, Some("")].map(|config| {
-        let stage = Stage::set(&folder, (play.script)(), config);
+    let played = |way| {
+        let stage = Stage::set(&folder, (play.script)(), way);
         (play.act)(&stage);
         let unscripted = stage.provider.unscripted();
         assert!(unscripted.is_empty(), "requests that the script knows nothing of: {unscripted:?}");
-        if config.is_some() {
+        if stage.proxy.is_some() {
             unchanged(&stage.heard(), &stage.requests());
         }
-        let (trace, stopped) = stage.strike();
-        if config.is_none() {
-            fs::rename(&folder, root.path().join("direct")).unwrap();
-        }
-        Some((trace, stopped))
-    });
-    let (direct, _) = played[0].take().unwrap();
-    let (proxied, stopped) = played[1].take().unwrap();
+        stage.strike()
+    };
+    let (direct, _) = played(Way::Directly);
+    fs::rename(&folder, root.path().join("direct")).unwrap();
+    let (proxied, stopped) = played(way);
     direct.is_also(&proxied);
-    let mut stopped = stopped.unwrap();
+    let mut stopped = stopped.unwrap_or_else(|| Stopped::in_folder(&folder));
     stopped.keep(root);
     stopped
 }
@@ -237,12 +279,16 @@ fn target(seen: &Seen) -> String {
     if seen.query.is_empty() { seen.path.clone() } else { format!("{}?{}", seen.path, seen.query) }
 }
 
-/// Plays a scene by way of a proxy with this configuration, and looks at it before it is over.
-pub(crate) fn through(config: &str, script: impl Script, act: impl FnOnce(&Stage)) -> Stopped {
+/// Plays a scene one way only, and looks at it before it is over.
+pub(crate) fn through(way: Way<'_>, script: impl Script, act: impl FnOnce(&Stage)) -> Stopped {
     let root = tempfile::tempdir().unwrap();
-    let stage = Stage::set(&root.path().join("stage"), script, Some(config));
+    let folder = root.path().join("stage");
+    let stage = Stage::set(&folder, script, way);
     act(&stage);
-    let mut stopped = stage.proxy.map(|(serve, _)| serve.stop()).unwrap();
+    let mut stopped = match stage.proxy {
+        Some((serve, _)) => serve.stop(),
+        None => Stopped::in_folder(&folder),
+    };
     stopped.keep(root);
     stopped
 }

@@ -7,6 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use throughline_testkit::Seen;
 
+/// Where clients keep their sessions.
+const KEPT: [&str; 2] = ["home/.claude/projects", "home/.codex/sessions"];
+
 /// What is left of a scene.
 pub(super) struct Trace {
     parts: Vec<(String, String)>,
@@ -44,7 +47,7 @@ impl Trace {
             parts.push((format!("complaints {at}"), normal.text(&ran.err)));
         }
         let mut files = Vec::new();
-        for below in ["home/.claude/projects", "home/.codex/sessions", "work"] {
+        for below in KEPT.iter().chain(&["work"]) {
             list(&folder.join(below), &mut files);
         }
         files.sort_by_key(|path| normal.known(&path.to_string_lossy()));
@@ -66,6 +69,13 @@ impl Trace {
         }
         assert_eq!(names(self), names(other), "the same parts");
     }
+}
+
+/// What clients keep of their sessions below a folder, one after the other.
+pub(super) fn transcripts(folder: &Path) -> String {
+    let mut files = Vec::new();
+    KEPT.iter().for_each(|below| list(&folder.join(below), &mut files));
+    files.iter().map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()).collect()
 }
 
 /// Claude Code writes down where it is every now and then.
