@@ -111,6 +111,8 @@ impl Working {
                 self.journal.append(Record::Message(Box::new(message)))?;
             }
         }
+        // Lists show it as it stands now.
+        self.journal.update_card(|_| {})?;
         self.journal.end_turn()?;
         Ok(tip)
     }

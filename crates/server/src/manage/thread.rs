@@ -152,6 +152,7 @@ impl Thread {
                 window: Some(measured.window()),
                 ..Circumstances::default()
             })))?;
+            working.journal.update_card(|_| {})?;
         }
         let tip = working.preparer.history().last().cloned();
         Ok(Sent { measured, tip, our_time: Duration::ZERO })

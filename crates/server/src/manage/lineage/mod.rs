@@ -85,14 +85,16 @@ impl History<'_> {
         &self.marks
     }
 
-    /// How many messages at its beginning are in a ledger, and whether the ledger ends there.
+    /// How many messages at its beginning are those of a conversation, and whether the conversation ends there. An answer that
+    /// was given last is in its ledger only later: what the model said next counts as known.
     fn in_common(&mut self, home: &Home, place: &Place) -> (usize, bool) {
         let Ok(places) = index::places(home, &place.path(home)) else { return (0, false) };
         let marks: HashSet<Mark> = places.iter().map(|(mark, _)| *mark).collect();
         let whole = self.whole();
         let common = whole.iter().take_while(|(mark, _)| marks.contains(mark)).count();
-        let last = common.checked_sub(1).and_then(|at| whole.get(at));
-        (common, last == places.last())
+        let ends_there = common.checked_sub(1).and_then(|at| whole.get(at)) == places.last();
+        let said = whole[common..].iter().take_while(|(_, role)| *role == Role::Assistant).count();
+        if ends_there { (common + said, true) } else { (common, false) }
     }
 }
 
