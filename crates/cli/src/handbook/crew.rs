@@ -122,6 +122,13 @@ pub(crate) fn crew_of(
     }
 }
 
+/// Who works behind sessions.
+pub(crate) fn hire(context: &Context, settings: &HandbookSettings) -> anyhow::Result<Hire> {
+    let hands = Hands::behind(context, settings)?;
+    let (home, own) = (context.home.clone(), settings.clone());
+    Ok(Arc::new(move |store, id| crew_of(&home, &own, hands.clone(), (store, id))))
+}
+
 /// What the first words of a session set off on handbooks (H1), unless they are switched off.
 pub(crate) fn start_work(
     context: &Context,
@@ -133,9 +140,7 @@ pub(crate) fn start_work(
         return Ok(None);
     }
     let project = Project::look(&context.home, cwd);
-    let hands = Hands::behind(context, settings)?;
-    let (home, own) = (context.home.clone(), settings.clone());
-    let hire: Hire = Arc::new(move |store, id| crew_of(&home, &own, hands.clone(), (store, id)));
+    let hire = hire(context, settings)?;
     Ok(Some(Arc::new(CrewStart {
         home: context.home.clone(),
         project: ProjectKey::of(&project, &HomeId::of(&context.home)?),

@@ -4,6 +4,6 @@ mod crew;
 mod place;
 mod stop;
 
-pub(crate) use crew::{Hands, ScribeArg, crew_of, start_work};
+pub(crate) use crew::{Hands, ScribeArg, crew_of, hire, start_work};
 pub(crate) use place::{StoreFlag, StorePlace, store_variable};
 pub(crate) use stop::stop_on_signals;

@@ -2,10 +2,12 @@
 //!
 //! - [`Bases`]: where requests go, by flags, the configuration and what a client would have used; and the settings of a server for it.
 //! - [`servers`]: which servers run on this machine, so that the commands find each other.
+//! - `memory`: how sessions remember.
 //! - [`notices`]: what goes wrong on our side, told as it happens or kept for the end.
 //! - [`show`]: figures, as people read them.
 
 pub(crate) mod http;
+mod memory;
 pub(crate) mod notices;
 pub(crate) mod servers;
 pub(crate) mod show;

@@ -101,7 +101,7 @@ impl Bases {
             window: config.window.tokens,
             tools: config.tools.into(),
             take_over_compaction: proxy.take_over_compaction,
-            project: std::env::current_dir().ok(),
+            memory: super::memory::options(context, config),
             ..Managing::default()
         };
         Ok(Settings {

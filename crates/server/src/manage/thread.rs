@@ -2,7 +2,7 @@
 
 use super::account::{Account, Measured};
 use super::lineage::{self, Place};
-use super::memory::{Keeper, Telling};
+use super::memory::{self, Keeper, Telling};
 use super::own_tools::{Asking, Own, OwnTurn};
 use super::rest::{Activity, Held};
 use super::snapshot::MARK;
@@ -104,7 +104,7 @@ impl Thread {
             wire: recognised.wire,
             client: recognised.client.clone(),
             client_version: recognised.client_version.clone(),
-            is_main: recognised.agent.is_none() && recognised.parent.is_none(),
+            is_main: memory::is_with_a_person(recognised, asked),
             cwd: recognised
                 .cwd(asked)
                 .or_else(|| world.managing.project.as_ref().map(|project| project.display().to_string())),

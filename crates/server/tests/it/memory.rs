@@ -429,6 +429,32 @@ async fn a5_sub_agents_are_not_told_and_nothing_is_learnt_from_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_agents_conversation_with_a_person_is_passed_on_as_it_is() {
+    let town = Town::new();
+    let ours = town.project("ours");
+    town.remember(&ours, Tier::Project, "Ask before pushing to main", "Ask before pushing to main.");
+    let folder = ours.clone();
+    let proxy = town.proxy_with(|managing| managing.project = Some(folder)).await;
+    let body =
+        json!({"model": "gpt-5", "messages": [{"role": "user", "content": format!("Sum up: {RULE}")}]});
+    // A program that has a text worked on; our own, which remembers by itself.
+    let bare = Asking::post("/v1/chat/completions", body.to_string());
+    let tools = json!([{"type": "function", "function": {"name": "x", "parameters": {}}}]);
+    let messages = json!([{"role": "user", "content": "Look around."}]);
+    let with_tools = json!({"model": "gpt-5", "tools": tools, "messages": messages});
+    let offers = Asking::post("/v1/chat/completions", with_tools.to_string());
+    let own = offers.clone().header("user-agent", "throughline/0.1.0");
+    for asking in [bare, own] {
+        asking.clone().of(proxy.address()).await;
+        assert_eq!(town.last().as_bytes(), asking.body());
+    }
+    // One that offers tools is an agent.
+    offers.of(proxy.address()).await;
+    assert!(town.last().contains(START));
+    proxy.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_folder_of_this_machine_only_what_holds_everywhere_is_told_and_nothing_learnt() {
     let town = Town::new();
     let ours = town.project("ours");

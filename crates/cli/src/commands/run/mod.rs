@@ -190,6 +190,8 @@ impl Run {
         settings.manage = settings.manage.filter(|_| !self.passive);
         if let Some(managing) = &mut settings.manage {
             managing.client_compacts_at = found.compacts_at();
+            // The client runs where we do; whoever asks a server that only serves may be anywhere.
+            managing.project = std::env::current_dir().ok();
         }
         let server = Server::start(settings).await?;
         let served = Served::new(&server, StartedBy::Run);

@@ -123,6 +123,7 @@ impl Keeper {
     /// newest words, if nobody answered them yet.
     pub(super) fn hear(&mut self, fresh: &[Arc<Message>], diverged: bool) -> Option<Arc<Message>> {
         let mut newest = None;
+        let known = self.instructions.len();
         for message in fresh {
             if let Some(watch) = &mut self.watch {
                 watch.push(message);
@@ -151,7 +152,7 @@ impl Keeper {
                 }
             }
         }
-        if let Some(memory) = &mut self.memory {
+        if let Some(memory) = self.memory.as_mut().filter(|_| self.instructions.len() > known) {
             memory.set_instructions(self.instructions.clone());
         }
         newest

@@ -24,8 +24,29 @@ mod settings;
 mod start;
 mod tell;
 
+use super::{Asked, Client, Recognised};
+
 pub(crate) use desk::Desk;
 pub(super) use keeper::Keeper;
 pub(super) use learn::{Answered, answered};
 pub use settings::MemoryOptions;
 pub(super) use tell::Telling;
+
+/// Our own programs, by their user agent: they remember by themselves, and what is asked in the background is no conversation.
+const OURS: &str = "throughline";
+
+/// Whether a request belongs to the conversation of an agent with a person: not to a sub-agent's, and of clients that are not known by
+/// name only to one that has a label or offers tools. Whatever else asks a model wants its own prompt answered.
+pub(super) fn is_with_a_person(recognised: &Recognised, asked: &Asked) -> bool {
+    let is_agent = match &recognised.client {
+        Client::ClaudeCode | Client::Codex => true,
+        Client::Other(name) if name == OURS => false,
+        Client::Other(_) => {
+            let tools = asked.parsed().and_then(|body| body.get("tools"));
+            let has_tools =
+                tools.as_ref().and_then(|tools| tools.as_array()).is_some_and(|tools| !tools.is_empty());
+            recognised.session.is_some() || has_tools
+        }
+    };
+    is_agent && recognised.agent.is_none() && recognised.parent.is_none()
+}
