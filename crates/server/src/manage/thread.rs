@@ -8,7 +8,7 @@ use super::rest::{Activity, Held};
 use super::snapshot::MARK;
 use super::turn::Sent;
 use super::window::{Known, Learnt, Room};
-use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, takeover};
+use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, recognise, takeover};
 use crate::inject::{Point, strike};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use throughline_core::pipeline::{Journal as _, Moment};
 use throughline_core::stages::OwnTools;
-use throughline_core::{MessageId, Meta, Record, SessionId, Turn as Circumstances, Wire};
+use throughline_core::{MessageId, Meta, Record, SessionId, Turn as Circumstances, Wire, content_id};
 use throughline_engine::{LedgerJournal, Options, Prepared, Preparer, Restored};
 use throughline_ledger::{LedgerError, SyncPolicy, Writer};
 use uuid::Uuid;
@@ -122,6 +122,9 @@ impl Thread {
     pub(super) fn decide(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
         let began = Instant::now();
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
+        if self.work(|working| Ok(self.is_aside(working, asked)))? {
+            return Ok(Verdict::Pass);
+        }
         let (prepared, sent, offered) = self.work(|working| {
             let prepared = self.prepare(working, asked, &moment)?;
             let sent = self.measure(asked, working, &prepared)?;
@@ -133,6 +136,20 @@ impl Thread {
         let sent = Sent { our_time: began.elapsed(), ..sent };
         let turn = Turn::new(self.clone(), asked.clone(), body).accounted(sent).offering(offered);
         Ok(Verdict::Send(Box::new(turn)))
+    }
+
+    /// Whether Claude Code asks something else in the session's name, as of a small model: other words, and no tools. Taken for the
+    /// conversation it would look as if that had begun anew.
+    fn is_aside(&self, working: &Working, asked: &Asked) -> bool {
+        let Some(first) = working.preparer.history().first().filter(|_| self.client == Client::ClaudeCode)
+        else {
+            return false;
+        };
+        if recognise::contains(&asked.body, "\"input_schema\"") {
+            return false;
+        }
+        let message = asked.parsed().and_then(|body| body.message(0));
+        message.is_some_and(|message| content_id(None, &message) != *first)
     }
 
     /// Notes what is about to be sent.

@@ -170,7 +170,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     Some(value).filter(|value| !value.is_empty() && value.len() <= NAME_BYTES)
 }
 
-fn contains(bytes: &[u8], mark: &str) -> bool {
+pub(super) fn contains(bytes: &[u8], mark: &str) -> bool {
     memchr::memmem::find(bytes, mark.as_bytes()).is_some()
 }
 
