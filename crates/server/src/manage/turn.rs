@@ -62,6 +62,8 @@ pub(crate) struct Seen {
     pub(crate) ended: Ended,
     /// What the answers before it cost, which it continues: our tools were called in them.
     pub(crate) earlier: Vec<Usage>,
+    /// The client got it as it is: it is not one of several, and nothing was taken out.
+    pub(crate) as_told: bool,
 }
 
 /// How an answer ended.
@@ -169,8 +171,8 @@ impl Turn {
         response.follow(sent.tip.as_ref());
         response.messages.iter_mut().for_each(|message| message.at = Some(now));
         let is_whole = seen.is_whole && seen.ended == Ended::Well && response.stop != Stop::CutOff;
-        // One that continues others does not stand behind the request; it is known when the client repeats it.
-        let is_whole = is_whole && seen.earlier.is_empty();
+        // What the client was told otherwise is known when it comes back.
+        let is_whole = is_whole && seen.as_told;
         let held = (is_whole && !response.messages.is_empty()).then(|| {
             thread.world.lineage.answered(&thread.place.key, sent.tip.as_ref(), &response.messages);
             Held { behind: sent.tip.clone(), messages: response.messages }

@@ -39,8 +39,15 @@ pub(super) async fn stitched(
     }
     let form = form(response.headers());
     let (mut head, body) = response.into_parts();
-    let copy =
-        Copy { turn, headers: head.headers.clone(), pieces: Vec::new(), size: 0, most, earlier: Vec::new() };
+    let copy = Copy {
+        turn,
+        headers: head.headers.clone(),
+        pieces: Vec::new(),
+        size: 0,
+        most,
+        earlier: Vec::new(),
+        as_told: true,
+    };
     let answer = Answer { stitcher: own.stitcher(form), sending, own, copy };
     match form {
         Form::Streamed => {
@@ -79,6 +86,8 @@ struct Copy {
     most: usize,
     /// What those before it cost.
     earlier: Vec<Usage>,
+    /// Nothing of it was kept from the client.
+    as_told: bool,
 }
 
 impl Copy {
@@ -100,7 +109,8 @@ impl Copy {
         let Some(turn) = self.turn.take() else { return };
         let (headers, pieces) = (std::mem::take(&mut self.headers), std::mem::take(&mut self.pieces));
         let earlier = std::mem::take(&mut self.earlier);
-        turn.finish(Seen { headers, pieces, is_whole: self.size <= self.most, ended, earlier });
+        let (is_whole, as_told) = (self.size <= self.most, self.as_told);
+        turn.finish(Seen { headers, pieces, is_whole, ended, earlier, as_told });
     }
 }
 
@@ -129,16 +139,25 @@ impl Answer {
     /// The provider's answer has come to its end.
     async fn end(&mut self, out: &mut Vec<u8>) -> Next {
         match self.stitcher.end(out) {
-            Ending::Over(None) | Ending::Broken => Next::Over,
+            Ending::Over(None) => Next::Over,
+            Ending::Broken => {
+                self.copy.as_told = false;
+                Next::Over
+            }
             Ending::Over(Some(last)) => {
+                self.copy.as_told = false;
                 self.own.over(&last).await;
                 Next::Over
             }
             Ending::Mixed(round) => {
+                self.copy.as_told = false;
                 self.own.mixed(&round).await;
                 Next::Over
             }
-            Ending::Ours(round) => self.go_on(&round, out).await,
+            Ending::Ours(round) => {
+                self.copy.as_told = false;
+                self.go_on(&round, out).await
+            }
         }
     }
 

@@ -54,7 +54,8 @@ struct Copy {
 impl Watched {
     fn hand_over(&mut self, ended: Ended) {
         let Some(Copy { turn, headers, pieces, size }) = self.seen.take() else { return };
-        turn.finish(Seen { headers, pieces, is_whole: size <= self.most, ended, earlier: Vec::new() });
+        let is_whole = size <= self.most;
+        turn.finish(Seen { headers, pieces, is_whole, ended, earlier: Vec::new(), as_told: true });
     }
 }
 

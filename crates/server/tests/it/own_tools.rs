@@ -33,7 +33,7 @@ fn user(wire: Wire, text: &str) -> Value {
 }
 
 /// A request of a client that has a tool of its own.
-fn request(wire: Wire, streams: bool, messages: &[Value]) -> Asking {
+fn unnamed(wire: Wire, streams: bool, messages: &[Value]) -> Asking {
     let schema = json!({"type": "object", "properties": {"command": {"type": "string"}}});
     let (path, body) = match wire {
         Wire::Anthropic => (
@@ -52,9 +52,12 @@ fn request(wire: Wire, streams: bool, messages: &[Value]) -> Asking {
                 "tools": [{"type": "function", "function": {"name": "Bash", "parameters": schema}}]}),
         ),
     };
-    Asking::post(path, body.to_string())
-        .header("x-throughline-session", "one")
-        .header("accept-encoding", "gzip, br")
+    Asking::post(path, body.to_string()).header("accept-encoding", "gzip, br")
+}
+
+/// The same, of a client that has a name for the conversation.
+fn request(wire: Wire, streams: bool, messages: &[Value]) -> Asking {
+    unnamed(wire, streams, messages).header("x-throughline-session", "one")
 }
 
 /// What a client makes of a reply.
@@ -403,5 +406,74 @@ async fn what_was_cut_is_found_again() {
             .collect();
         let ours = results.last().unwrap();
         assert!(ours.starts_with("<record>") && ours.contains("4711"), "{wire:?}: {ours}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_without_a_name_goes_on_behind_a_stitched_answer() {
+    for (wire, streams) in every_way() {
+        let mixed = Answer::text("Both.")
+            .call("Bash", json!({"command": "ls"}))
+            .call("Recall", json!({"query": "port"}));
+        for (is_mixed, first) in [(false, recall("I look.")), (true, mixed)] {
+            let script = Playlist::new().then(first).then("Second.").then("Third.").then("Fourth.");
+            let world = World::with(script, offering).await;
+            let mut history = vec![user(wire, "which port?")];
+            for words in ["and the host?", "thanks", "bye"] {
+                let answer = read(wire, streams, &world.ask(unnamed(wire, streams, &history)).await);
+                history = next(wire, &history, &answer, words);
+            }
+            let last = messages(&world.provider.last().unwrap());
+            assert!(
+                said(&last).contains(&"Recall()".to_owned()),
+                "{wire:?} {streams} {is_mixed}: {:?}",
+                said(&last)
+            );
+            assert_eq!(throughline_core::invariants::check(&last), []);
+            assert_eq!(
+                world.home.ledgers().unwrap().len(),
+                1,
+                "{wire:?} {streams} {is_mixed}: one conversation"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_that_the_model_drops_are_gone_from_the_next_request() {
+    for (wire, streams) in every_way() {
+        let script = |seen: &Seen| -> Played {
+            let text = String::from_utf8_lossy(&seen.body).into_owned();
+            match seen.last_user_text() {
+                words if words.starts_with("drop") => {
+                    let at = text.find("[id:").unwrap() + 4;
+                    let id = &text[at..at + text[at..].find(']').unwrap()];
+                    Answer::text("I drop it.").call("Snip", json!({"ids": [id], "reason": "done"})).into()
+                }
+                words => Answer::text(format!("Said: {}", words.split(" [id").next().unwrap().trim())).into(),
+            }
+        };
+        let world = World::with(script, |settings| {
+            settings.manage.as_mut().unwrap().tools = OwnTools { snip: true, recall: false };
+        })
+        .await;
+        let mut history = vec![user(wire, "an old matter")];
+        for words in ["drop the old matter", "what is left?"] {
+            let answer = read(wire, streams, &world.ask(request(wire, streams, &history)).await);
+            assert!(answer.messages.iter().flat_map(Message::calls).next().is_none());
+            history = next(wire, &history, &answer, words);
+        }
+        read(wire, streams, &world.ask(request(wire, streams, &history)).await);
+        let asked = world.provider.requests();
+        let after = &asked[2];
+        assert_eq!(after.tools(), ["Bash", "Snip"]);
+        assert!(
+            said(&messages(after)).iter().any(|words| words.starts_with("= Dropped")),
+            "{:?}",
+            said(&messages(after))
+        );
+        let last = said(&messages(asked.last().unwrap()));
+        assert!(!last.iter().any(|words| words.contains("an old matter")), "{wire:?} {streams}: {last:?}");
+        assert!(last.iter().any(|words| words == "Snip()"));
     }
 }
