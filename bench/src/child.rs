@@ -32,6 +32,11 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["memory-writer", place, number, seconds] => {
             return crate::memory_writers::write(Path::new(place), number.parse()?, seconds.parse()?);
         }
+        ["proxy-provider"] => return crate::proxy::provide(),
+        ["proxy-server", upstream, home, how, rest] => return crate::proxy::serve(upstream, home, how, rest),
+        ["proxy-load", address, at_once, millis, history] => {
+            return crate::proxy::generate(address, at_once, millis, history);
+        }
         ["phase1", home, ledgers @ ..] => return crate::phase1::extract(Path::new(home), ledgers),
         ["phase1-baseline", home, ledgers @ ..] => return crate::phase1::baseline(Path::new(home), ledgers),
         other => bail!("unknown task {other:?}"),

@@ -17,6 +17,9 @@ mod memory_writers;
 mod phase1;
 mod pipeline;
 mod prepare;
+mod proxy;
+mod proxy_faults;
+mod proxy_replay;
 mod recall;
 mod redact;
 mod resume;
@@ -44,6 +47,15 @@ struct Cli {
     /// Sizes of sessions for `phase1`, instead of its own.
     #[arg(long, value_delimiter = ',')]
     bytes: Vec<u64>,
+    /// The context window for `proxy-replay`, instead of the model's.
+    #[arg(long)]
+    window: Option<u64>,
+    /// How many requests `proxy-faults` sends each way.
+    #[arg(long)]
+    requests: Option<usize>,
+    /// LiteLLM's program, for `proxy`: `pip install 'litellm[proxy]'` brings it.
+    #[arg(long)]
+    litellm: Option<PathBuf>,
     /// Used by the benchmarks themselves, to measure memory in a process of its own.
     #[arg(long, hide = true, num_args = 1..)]
     child: Option<Vec<String>>,
@@ -85,6 +97,12 @@ enum Question {
     Workers,
     /// Does our agent cost several times less than Codex's, everything but the model?
     Agent,
+    /// What does the proxy add to a request, and how many does it carry?
+    Proxy,
+    /// Does the proxy make recorded sessions cheaper without losing the provider's cache?
+    ProxyReplay,
+    /// Does a client ever get something else through the proxy than directly?
+    ProxyFaults,
 }
 
 /// What a benchmark needs to know.
@@ -92,6 +110,9 @@ struct Setup {
     data: PathBuf,
     quick: bool,
     bytes: Vec<u64>,
+    litellm: Option<PathBuf>,
+    window: Option<u64>,
+    requests: Option<usize>,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -100,7 +121,14 @@ fn main() -> anyhow::Result<ExitCode> {
         child::run(&arguments)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let setup = Setup { data: data_folder(cli.data)?, quick: cli.quick, bytes: cli.bytes };
+    let setup = Setup {
+        data: data_folder(cli.data)?,
+        quick: cli.quick,
+        bytes: cli.bytes,
+        litellm: cli.litellm,
+        window: cli.window,
+        requests: cli.requests,
+    };
     let all = Question::value_variants();
     let questions = if cli.questions.is_empty() { all } else { &cli.questions };
     println!("data: {}{}\n", setup.data.display(), if setup.quick { "  (quick: sizes are cut)" } else { "" });
@@ -124,6 +152,9 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Phase1 => phase1::run(&setup)?,
             Question::Workers => workers::run(&setup)?,
             Question::Agent => agent::run(&setup)?,
+            Question::Proxy => proxy::run(&setup)?,
+            Question::ProxyReplay => proxy_replay::run(&setup)?,
+            Question::ProxyFaults => proxy_faults::run(&setup)?,
         };
         println!();
     }

@@ -1,0 +1,148 @@
+//! Does the proxy make recorded sessions cheaper without losing the provider's cache?
+//!
+//! Each recorded session becomes the requests that its client would have sent, whole histories each time. They are sent over sockets to
+//! a provider that simulates a prompt cache on the bytes that it receives and gives the recorded answers: once by way of a proxy
+//! that only passes on, once by way of one that manages, with everything as usual.
+
+mod client;
+mod provider;
+
+use crate::measure::verdict;
+use crate::{Setup, corpus};
+use anyhow::Context;
+use client::{Session, post};
+use provider::{Known, Provider};
+use std::path::PathBuf;
+use std::sync::Arc;
+use throughline_core::cost::Totals;
+use throughline_engine::replay::Recording;
+use throughline_ledger::Home;
+use throughline_server::{Running, Server, Settings, Upstream, Upstreams};
+
+/// Most percent points of cached input that may be lost.
+const MOST_LOST: f64 = 2.0;
+
+/// What a session came to, one way.
+#[derive(Clone, Copy, Default)]
+struct Came {
+    totals: Totals,
+    /// Requests that arrived as they were sent.
+    as_sent: usize,
+    /// Requests in which a mark for the cache was lost.
+    unmarked: usize,
+}
+
+pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
+    let home = Home::new(std::env::temp_dir());
+    let mut paths: Vec<PathBuf> = corpus::transcripts(&setup.data)?;
+    if setup.quick {
+        paths.truncate(4);
+    }
+    let window = setup.window.map_or("that of each model".to_owned(), |window| window.to_string());
+    println!("proxy-replay: {} recorded sessions through a proxy, window: {window}", paths.len());
+    println!(
+        "  {:<34} {:>8}  {:>11} {:>11}  {:>7} {:>7}  {:>9} {:>9}  {:>6}",
+        "session", "requests", "input", "managed", "cached", "managed", "cost", "managed", "edited"
+    );
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let (mut without, mut with) = (Came::default(), Came::default());
+    let mut sessions = 0;
+    for path in paths {
+        let Ok(recording) = Recording::open(&home, &path) else { continue };
+        let session = Arc::new(Session::new(&recording));
+        drop(recording);
+        let passive = replay(&runtime, &session, setup, false).with_context(|| session.name.clone())?;
+        let managed = replay(&runtime, &session, setup, true).with_context(|| session.name.clone())?;
+        print_row(&session.name, &passive, &managed);
+        without.add(&passive);
+        with.add(&managed);
+        sessions += 1;
+    }
+    print_row(&format!("all {sessions}"), &without, &with);
+    let share = |came: &Came| came.totals.cached_share() * 100.0;
+    let mut failed =
+        verdict("cached share of input lost", share(&without) - share(&with), MOST_LOST, " points");
+    let tokens = |came: &Came| (came.totals.read + came.totals.write + came.totals.uncached) as f64;
+    failed += verdict(
+        "input tokens, managed over passed on",
+        tokens(&with) / tokens(&without).max(1.0),
+        0.999,
+        "×",
+    );
+    failed += verdict(
+        "money, managed over passed on",
+        with.totals.dollars.as_f64() / without.totals.dollars.as_f64().max(1e-9),
+        1.0,
+        "×",
+    );
+    failed += verdict("requests that lost a mark for the cache", with.unmarked as f64, 0.0, "");
+    failed += verdict(
+        "requests changed where nothing is managed",
+        (without.totals.requests as usize - without.as_sent) as f64,
+        0.0,
+        "",
+    );
+    Ok(failed)
+}
+
+impl Came {
+    fn add(&mut self, other: &Self) {
+        self.totals.merge(&other.totals);
+        self.as_sent += other.as_sent;
+        self.unmarked += other.unmarked;
+    }
+}
+
+fn print_row(name: &str, without: &Came, with: &Came) {
+    let input = |came: &Came| came.totals.read + came.totals.write + came.totals.uncached;
+    let name: String = name.chars().take(34).collect();
+    println!(
+        "  {name:<34} {:>8}  {:>11} {:>11}  {:>6.1}% {:>6.1}%  {:>8.2}$ {:>8.2}$  {:>6}",
+        without.totals.requests,
+        input(without),
+        input(with),
+        without.totals.cached_share() * 100.0,
+        with.totals.cached_share() * 100.0,
+        without.totals.dollars.as_f64(),
+        with.totals.dollars.as_f64(),
+        with.totals.requests as usize - with.as_sent
+    );
+}
+
+/// One session from its first request to its last.
+fn replay(
+    runtime: &tokio::runtime::Runtime,
+    session: &Arc<Session>,
+    setup: &Setup,
+    manages: bool,
+) -> anyhow::Result<Came> {
+    let folder = tempfile::tempdir()?;
+    let provider = Provider::start(Arc::clone(session))?;
+    let base = format!("http://{}", provider.address());
+    let upstreams = Upstreams {
+        anthropic: Upstream::anthropic(&base)?,
+        openai: Upstream::openai(&base)?,
+        ..Upstreams::default()
+    };
+    let mut settings = Settings::new(Home::new(folder.path()), upstreams);
+    // A machine that is busy with other things must not decide what is measured.
+    settings.limits.our_time = std::time::Duration::from_secs(60);
+    match &mut settings.manage {
+        Some(managing) if manages => managing.window = setup.window,
+        manage => *manage = None,
+    }
+    let proxy: Running = runtime.block_on(Server::start(settings))?;
+    let mut connection = None;
+    let mut came = Came::default();
+    for number in 0..session.requests() {
+        let body = session.body(number);
+        let reply = post(proxy.address(), session, number, &body, &mut connection)?;
+        anyhow::ensure!(reply.status == 200, "request {number} was answered with {}", reply.status);
+        let Known { sent, marks } = provider.last().context("the provider was not asked")?;
+        came.as_sent += usize::from(sent == body);
+        came.unmarked += usize::from(marks < session.marks());
+    }
+    came.totals = provider.totals();
+    runtime.block_on(proxy.stop());
+    Ok(came)
+}
