@@ -72,11 +72,9 @@ impl Session {
             }
             strip_marks(message);
         }
-        let mut messages: Vec<String> = messages.iter().map(Value::to_string).collect();
         // On the last block of the last message, where Claude Code has it.
-        if let Some(last) = messages.last_mut() {
-            *last = with_mark(last);
-        }
+        let marked = messages.pop().map(|last| with_mark(&last));
+        let messages: Vec<String> = messages.iter().map(Value::to_string).chain(marked).collect();
         format!(
             "{{\"model\":{},\"messages\":[{}],\"system\":[{{\"type\":\"text\",\"text\":{system}{MARK}}}],\"max_tokens\":32000,\"stream\":true}}",
             json!(self.model),
@@ -128,90 +126,80 @@ fn strip_marks(value: &mut Value) {
     }
 }
 
-/// Puts a mark on the last block of a message whose content is a list and comes last, or as its own object's last key.
-fn with_mark(message: &str) -> String {
-    let mut value: Value = serde_json::from_str(message).unwrap_or_default();
-    let Some(last) = value["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) else {
-        return message.to_owned();
+/// Puts a mark on the last block of a message.
+fn with_mark(message: &Value) -> String {
+    let plain = message.to_string();
+    let Some(last) = message["content"].as_array().and_then(|blocks| blocks.last()).map(Value::to_string)
+    else {
+        return plain;
     };
-    let plain = last.to_string();
-    let marked = format!("{}{MARK}}}", plain.trim_end_matches('}'));
-    // Objects within may end with the same bracket: only one is replaced.
-    let marked = if serde_json::from_str::<Value>(&marked).is_ok() {
-        marked
-    } else {
-        format!("{}{MARK}}}", &plain[..plain.len() - 1])
-    };
-    match message.rfind(&plain) {
-        Some(at) => format!("{}{marked}{}", &message[..at], &message[at + plain.len()..]),
-        None => message.to_owned(),
+    match plain.rfind(&last) {
+        Some(at) => {
+            let end = at + last.len();
+            format!("{}{MARK}{}", &plain[..end - 1], &plain[end - 1..])
+        }
+        None => plain,
     }
 }
 
-/// What was answered.
-pub(super) struct Reply {
-    pub(super) status: u16,
-}
-
-/// Sends a request and reads the answer to its end, over a connection that is kept.
-pub(super) fn post(
+/// A client's connection, which is kept.
+pub(super) struct Line {
     address: SocketAddr,
-    session: &Session,
-    number: usize,
-    body: &[u8],
-    connection: &mut Option<BufReader<TcpStream>>,
-) -> anyhow::Result<Reply> {
-    let mut open = match connection.take() {
-        Some(open) => open,
-        None => {
-            let stream = TcpStream::connect(address)?;
-            stream.set_nodelay(true)?;
-            BufReader::new(stream)
-        }
-    };
-    let path = match session.wire {
-        Wire::Anthropic => "/v1/messages?beta=true",
-        Wire::Responses | Wire::Chat => "/v1/responses",
-    };
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\n{}x-number: {number}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        session.headers(),
-        body.len()
-    );
-    open.get_mut().write_all(head.as_bytes())?;
-    open.get_mut().write_all(body)?;
-    let mut line = String::new();
-    open.read_line(&mut line)?;
-    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    let (mut length, mut chunked) = (0, false);
-    loop {
-        line.clear();
-        anyhow::ensure!(open.read_line(&mut line)? > 0, "the answer broke off");
-        let header = line.trim().to_ascii_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse()?;
-        }
-        chunked |= header.starts_with("transfer-encoding:");
+    open: BufReader<TcpStream>,
+}
+
+impl Line {
+    pub(super) fn connect(address: SocketAddr) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { address, open: BufReader::new(stream) })
     }
-    let mut answer = Vec::new();
-    while chunked {
-        line.clear();
-        anyhow::ensure!(open.read_line(&mut line)? > 0, "the answer broke off");
-        let size = usize::from_str_radix(line.trim(), 16)?;
-        let mut chunk = vec![0; size + 2];
-        open.read_exact(&mut chunk)?;
-        answer.extend_from_slice(&chunk[..size]);
-        if size == 0 {
-            break;
+
+    /// Sends a request and reads the answer to its end; its status.
+    pub(super) fn post(&mut self, session: &Session, number: usize, body: &[u8]) -> anyhow::Result<u16> {
+        let path = match session.wire {
+            Wire::Anthropic => "/v1/messages?beta=true",
+            Wire::Responses | Wire::Chat => "/v1/responses",
+        };
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\n{}x-number: {number}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            self.address,
+            session.headers(),
+            body.len()
+        );
+        self.open.get_mut().write_all(head.as_bytes())?;
+        self.open.get_mut().write_all(body)?;
+        let first = self.line()?;
+        let status = first.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        let (mut length, mut chunked) = (0, false);
+        loop {
+            let header = self.line()?.to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse()?;
+            }
+            chunked |= header.starts_with("transfer-encoding:");
         }
+        while chunked {
+            let size = usize::from_str_radix(&self.line()?, 16)?;
+            self.skip(size + 2)?;
+            chunked = size > 0;
+        }
+        self.skip(length)?;
+        Ok(status)
     }
-    if !chunked {
-        answer.resize(length, 0);
-        open.read_exact(&mut answer)?;
+
+    fn line(&mut self) -> anyhow::Result<String> {
+        let mut line = String::new();
+        anyhow::ensure!(self.open.read_line(&mut line)? > 0, "the answer broke off");
+        Ok(line.trim().to_owned())
     }
-    *connection = Some(open);
-    Ok(Reply { status })
+
+    fn skip(&mut self, bytes: usize) -> anyhow::Result<()> {
+        let skipped = std::io::copy(&mut self.open.by_ref().take(bytes as u64), &mut std::io::sink())?;
+        anyhow::ensure!(skipped == bytes as u64, "the answer broke off");
+        Ok(())
+    }
 }

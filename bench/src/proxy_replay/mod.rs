@@ -10,7 +10,7 @@ mod provider;
 use crate::measure::verdict;
 use crate::{Setup, corpus};
 use anyhow::Context;
-use client::{Session, post};
+use client::{Line, Session};
 use provider::{Known, Provider};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -132,12 +132,12 @@ fn replay(
         manage => *manage = None,
     }
     let proxy: Running = runtime.block_on(Server::start(settings))?;
-    let mut connection = None;
+    let mut line = Line::connect(proxy.address())?;
     let mut came = Came::default();
     for number in 0..session.requests() {
         let body = session.body(number);
-        let reply = post(proxy.address(), session, number, &body, &mut connection)?;
-        anyhow::ensure!(reply.status == 200, "request {number} was answered with {}", reply.status);
+        let status = line.post(session, number, &body)?;
+        anyhow::ensure!(status == 200, "request {number} was answered with {status}");
         let Known { sent, marks } = provider.last().context("the provider was not asked")?;
         came.as_sent += usize::from(sent == body);
         came.unmarked += usize::from(marks < session.marks());
