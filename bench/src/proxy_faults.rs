@@ -16,7 +16,7 @@ const REQUESTS: usize = 10_000;
 /// Memory is looked at so many times.
 const SLICES: usize = 10;
 /// Conversations.
-const SESSIONS: usize = 120;
+const SESSIONS: usize = 40;
 /// How long what was given up may take to be gone.
 const SETTLING: Duration = Duration::from_secs(60);
 /// How soon sessions rest here.

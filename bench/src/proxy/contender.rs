@@ -3,6 +3,7 @@
 use super::load::{Job, Taken, in_a_process};
 use super::process::{self, Child};
 use anyhow::Context;
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -35,7 +36,7 @@ impl Way {
 }
 
 /// How long LiteLLM may take to start.
-const STARTING: Duration = Duration::from_secs(180);
+const STARTING: Duration = Duration::from_secs(600);
 
 /// A way that is open.
 pub(super) struct Contender {
@@ -135,6 +136,8 @@ fn start_litellm(program: &Path, provider: SocketAddr) -> anyhow::Result<Contend
         .arg("--config")
         .arg(&config)
         .args(["--host", "127.0.0.1", "--port", &port.to_string(), "--num_workers", "2"])
+        // On a busy machine workers are long in coming, and would be stopped for it.
+        .args(["--timeout_worker_healthcheck", "600"])
         .env("LITELLM_MODE", "PRODUCTION")
         .env("LITELLM_LOG", "ERROR")
         .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -151,13 +154,26 @@ fn start_litellm(program: &Path, provider: SocketAddr) -> anyhow::Result<Contend
         _folder: Some(folder),
     };
     let start = Instant::now();
-    while TcpStream::connect(address).is_err() {
-        anyhow::ensure!(start.elapsed() < STARTING, "it did not listen within {STARTING:?}");
-        std::thread::sleep(Duration::from_millis(200));
+    while !is_alive(address) {
+        anyhow::ensure!(start.elapsed() < STARTING, "it did not answer within {STARTING:?}");
+        std::thread::sleep(Duration::from_millis(500));
     }
     // The workers come up one after the other.
-    let probe = Job { at_once: 4, time: Duration::from_secs(4), ..contender.job(4) };
+    let probe = Job { time: Duration::from_secs(4), ..contender.job(4) };
     let taken = contender.load(&probe)?;
     anyhow::ensure!(taken.requests > 0, "it answers nothing: {} failed", taken.failed);
     Ok(contender)
+}
+
+/// Whether a worker answers yet; its parent listens long before.
+fn is_alive(address: SocketAddr) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        write!(stream, "GET /health/liveliness HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")?;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head)?;
+        Ok(&head == b"HTTP/1.1 200")
+    };
+    ask().unwrap_or(false)
 }

@@ -11,6 +11,9 @@ use tokio::net::TcpStream;
 /// Turns after which a conversation begins anew under another name.
 const TURNS: usize = 8;
 
+/// Nobody waits longer for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What is asked of a server.
 #[derive(Clone, Copy)]
 pub(super) struct Job {
@@ -122,13 +125,13 @@ async fn stream(address: SocketAddr, number: usize, history: usize, until: Insta
                 }
             },
         };
-        match ask(open, address, &talk).await {
-            Ok((open, first)) => {
+        match tokio::time::timeout(PATIENCE, ask(open, address, &talk)).await {
+            Ok(Ok((open, first))) => {
                 connection = Some(open);
                 firsts.push(first);
                 talk.go_on();
             }
-            Err(_) => failed += 1,
+            Ok(Err(_)) | Err(_) => failed += 1,
         }
     }
     (firsts, failed)
