@@ -252,6 +252,8 @@ impl Preparer {
             parent = Some(id);
         }
         let Some(last) = common.checked_sub(1).map(|at| &self.ids[at]) else { return Ok(None) };
+        // What was taken in since the request before stands there as it was said.
+        self.layout.bring_up(pipeline, &Pass::default());
         let changes = self.layout.changes_up_to(last, &body, &self.places, &mut self.written)?;
         let Some(mut changes) = changes else { return Ok(None) };
         self.envelope.write(&body, pipeline, &mut changes);

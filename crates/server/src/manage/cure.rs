@@ -16,12 +16,25 @@ use throughline_model::{Overrun, overrun};
 const CURES: u8 = 2;
 /// The share of the window from which on a refusal without a word is taken to be about the size, in tenths.
 const NEAR: u64 = 8;
+/// The share from which on the beginning of a stream is looked at before the client gets it, in tenths: windows are not always
+/// as large as they are said to be.
+const LARGE: u64 = 5;
 
 /// A provider's refusal.
+pub(super) enum Refusal {
+    /// The prompt is too long.
+    TooLong(TooLong),
+    /// The prompt would fit, but not the answer that was asked for: clients deal with that.
+    AnswerTooLong,
+    /// It is about something else.
+    Other,
+}
+
+/// A refusal of a prompt as too long.
 #[derive(Clone, Copy)]
-pub(super) struct Refusal {
+pub(super) struct TooLong {
     /// `None` for one that came in a stream.
-    pub(super) status: Option<StatusCode>,
+    status: Option<StatusCode>,
     /// What it says about the size.
     overrun: Overrun,
     /// It says nothing at all.
@@ -29,17 +42,20 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal that is about the size of the prompt; others are the client's to deal with, and so is an answer that was asked
-    /// for too long.
-    pub(super) fn read(status: Option<StatusCode>, report: &[u8]) -> Option<Self> {
-        let overrun = overrun(status.map(|status| status.as_u16()), report)?;
-        let is_silent = report.trim_ascii().is_empty();
-        (!overrun.prompt_fits).then_some(Self { status, overrun, is_silent })
+    /// What a provider means by a status and a report, or by an error in a stream.
+    pub(super) fn read(status: Option<StatusCode>, report: &[u8]) -> Self {
+        match overrun(status.map(|status| status.as_u16()), report) {
+            Some(overrun) if overrun.prompt_fits => Self::AnswerTooLong,
+            Some(overrun) => {
+                Self::TooLong(TooLong { status, overrun, is_silent: report.trim_ascii().is_empty() })
+            }
+            None => Self::Other,
+        }
     }
 }
 
 /// A turn whose prompt is smaller than the one that was refused, if there can be one. The refusal goes to the client otherwise.
-pub(super) async fn cure(turn: &Turn, refusal: Refusal) -> Option<Turn> {
+pub(super) async fn cure(turn: &Turn, refusal: TooLong) -> Option<Turn> {
     if turn.cures >= CURES {
         return None;
     }
@@ -70,7 +86,7 @@ pub(super) async fn cure(turn: &Turn, refusal: Refusal) -> Option<Turn> {
 
 /// A request that was refused.
 struct Refused {
-    refusal: Refusal,
+    refusal: TooLong,
     /// How long it was.
     bytes: usize,
     number: u8,
@@ -113,7 +129,7 @@ impl Thread {
         })
     }
 
-    fn learn_window(&self, working: &mut Working, refusal: &Refusal) -> Option<u64> {
+    fn learn_window(&self, working: &mut Working, refusal: &TooLong) -> Option<u64> {
         let settings = working.preparer.pipeline()?.settings();
         working.learnt.refused(&settings.model, self.wire, &refusal.overrun, settings.max_output)
     }
@@ -121,8 +137,15 @@ impl Thread {
 
 /// Whether a conversation fills its window, as far as we can count.
 fn is_near(working: &Working) -> bool {
-    working
-        .preparer
-        .pipeline()
-        .is_some_and(|pipeline| pipeline.tokens() >= pipeline.settings().window / 10 * NEAR)
+    fills(working, NEAR)
+}
+
+/// Whether a conversation may be too long for a provider after all.
+pub(super) fn is_large(working: &Working) -> bool {
+    fills(working, LARGE)
+}
+
+fn fills(working: &Working, tenths: u64) -> bool {
+    let pipeline = working.preparer.pipeline();
+    pipeline.is_some_and(|pipeline| pipeline.tokens() >= pipeline.settings().window / 10 * tenths)
 }

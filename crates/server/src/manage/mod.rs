@@ -5,6 +5,7 @@
 
 mod account;
 mod asked;
+mod beside;
 mod cure;
 mod figures;
 mod hub;
@@ -210,8 +211,12 @@ impl Manager {
     /// A request beside a conversation: what was decided about it applies, and nothing is decided anew.
     fn beside(&self, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
         let Some(recognised) = recognise::recognise(asked) else { return Ok(Verdict::Pass) };
+        let native = match recognised.purpose {
+            Purpose::Compaction(native) => Some(native),
+            Purpose::Turn | Purpose::CountTokens | Purpose::Memory | Purpose::Title => None,
+        };
         match self.hub.known(&recognised, asked) {
-            Some(thread) => thread.beside(asked),
+            Some(thread) => thread.beside(asked, native),
             None => Ok(self.passable(asked).map_or(Verdict::Pass, Verdict::Instead)),
         }
     }

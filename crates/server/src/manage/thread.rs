@@ -3,13 +3,14 @@
 use super::account::{Account, Measured};
 use super::lineage::{self, Place};
 use super::memory::{self, Keeper, Telling};
-use super::own_tools::{Asking, Own, OwnTurn};
+use super::own_tools::{Asking, Own};
 use super::rest::{Activity, Held};
 use super::snapshot::MARK;
 use super::turn::Sent;
 use super::window::{Known, Learnt, Room};
-use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, recognise, takeover};
+use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, cure, recognise, takeover};
 use crate::inject::{Point, strike};
+use bytes::Bytes;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -125,17 +126,24 @@ impl Thread {
         if self.work(|working| Ok(self.is_aside(working, asked)))? {
             return Ok(Verdict::Pass);
         }
-        let (prepared, sent, offered) = self.work(|working| {
+        let (prepared, sent, offered, is_large) = self.work(|working| {
             let prepared = self.prepare(working, asked, &moment)?;
             let sent = self.measure(asked, working, &prepared)?;
-            Ok((prepared, sent, working.own.offered(&working.preparer)))
+            Ok((prepared, sent, working.own.offered(&working.preparer), cure::is_large(working)))
         })?;
         let is_trusted = self.mistrust.load(Ordering::Relaxed) < MISTRUSTED;
-        let changed = is_trusted && prepared.bytes != asked.body;
-        let body = changed.then(|| prepared.bytes.into());
+        let body = match is_trusted {
+            true => Some(prepared.bytes.into()).filter(|body: &Bytes| *body != asked.body),
+            false => self.plain(asked),
+        };
         let sent = Sent { our_time: began.elapsed(), ..sent };
         let turn = Turn::new(self.clone(), asked.clone(), body).accounted(sent).offering(offered);
-        Ok(Verdict::Send(Box::new(turn)))
+        Ok(Verdict::Send(Box::new(Turn { is_large, ..turn })))
+    }
+
+    /// What is sent where nothing is to be changed: `None` for the client's own bytes. What only we understand is put in words.
+    pub(super) fn plain(&self, asked: &Asked) -> Option<Bytes> {
+        takeover::expand(&self.world, self.wire, &asked.body).ok().flatten().map(Bytes::from)
     }
 
     /// Whether Claude Code asks something else in the session's name, as of a small model: other words, and no tools. Taken for the
@@ -203,27 +211,13 @@ impl Thread {
     }
 
     /// The client's request with what only the model knows: what it really said, and what was condensed here.
-    fn expand<'a>(&self, said: Option<Vec<u8>>, asked: &'a Asked) -> Result<Cow<'a, [u8]>, ManageError> {
+    pub(super) fn expand<'a>(
+        &self,
+        said: Option<Vec<u8>>,
+        asked: &'a Asked,
+    ) -> Result<Cow<'a, [u8]>, ManageError> {
         let body = said.map_or(Cow::Borrowed(asked.body.as_ref()), Cow::Owned);
         Ok(takeover::expand(&self.world, self.wire, &body)?.map_or(body, Cow::Owned))
-    }
-
-    /// A request beside the conversation: what was decided applies to it.
-    pub(super) fn beside(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
-        let (body, offered) = self.work(|working| {
-            let own = &working.own;
-            let expanded = self.expand(own.expand_beside(self.wire, &asked.body), asked)?;
-            let body = working.preparer.reapply(&expanded)?.unwrap_or_else(|| expanded.into_owned());
-            let offered = own.offered_in(self.wire, &body);
-            Ok((body, offered))
-        })?;
-        Ok(match body {
-            body if body == asked.body => Verdict::Pass,
-            body if offered.is_empty() => Verdict::Instead(body.into()),
-            body => {
-                Verdict::Beside(Box::new(OwnTurn::new(self.clone(), asked.clone(), offered, body.into())))
-            }
-        })
     }
 
     /// Does something with what is held; it is fetched from the ledger first where it rests. After a panic it is fetched anew.

@@ -12,7 +12,7 @@ use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use throughline_core::{MessageId, Usage};
+use throughline_core::{MessageId, Usage, Wire};
 use throughline_wire::sse;
 use throughline_wire::stream::StreamDecoder;
 use throughline_wire::{Response, Stop};
@@ -29,6 +29,8 @@ pub(crate) struct Turn {
     pub(super) sent: Option<Arc<Sent>>,
     /// Our tools that the model has.
     pub(super) offered: Vec<&'static str>,
+    /// Whether the prompt fills a good part of the window.
+    pub(super) is_large: bool,
 }
 
 /// What is known of a request when it is sent.
@@ -78,7 +80,7 @@ pub(crate) enum Ended {
 
 impl Turn {
     pub(super) fn new(thread: Arc<Thread>, asked: Arc<Asked>, body: Option<Bytes>) -> Self {
-        Self { thread, asked, body, cures: 0, sent: None, offered: Vec::new() }
+        Self { thread, asked, body, cures: 0, sent: None, offered: Vec::new(), is_large: false }
     }
 
     /// The same request once more.
@@ -90,6 +92,7 @@ impl Turn {
             cures: self.cures,
             sent: self.sent.clone(),
             offered: self.offered.clone(),
+            is_large: self.is_large,
         }
     }
 
@@ -119,20 +122,32 @@ impl Turn {
         Some(OwnTurn::new(self.thread.clone(), self.asked.clone(), self.offered.clone(), sent.clone()))
     }
 
-    /// The provider refused: what to send instead, if something can be done about it.
-    pub(crate) async fn cure(&mut self, status: StatusCode, report: &[u8]) -> Option<Self> {
-        if let Some(refusal) = Refusal::read(Some(status), report) {
-            return cure::cure(self, refusal).await;
+    /// The format of its answer.
+    pub(crate) fn wire(&self) -> Wire {
+        self.thread.wire
+    }
+
+    /// Whether the prompt is so large that the provider may find it too long only after it began to answer.
+    pub(crate) fn is_large(&self) -> bool {
+        self.is_large
+    }
+
+    /// The provider refused, with a status or in a stream: what to send instead, if something can be done about it.
+    pub(crate) async fn cure(&mut self, status: Option<StatusCode>, report: &[u8]) -> Option<Self> {
+        match Refusal::read(status, report) {
+            Refusal::TooLong(too_long) => return cure::cure(self, too_long).await,
+            Refusal::AnswerTooLong => return None,
+            Refusal::Other => {}
         }
-        let is_invalid = matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
-        if !is_invalid || self.body.is_none() {
-            return None;
-        }
+        let status = status
+            .filter(|status| matches!(*status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY))?;
+        self.body.as_ref()?;
         // Perhaps it is our doing. If the client's own is refused too, the client is told what it would have been told.
         self.thread.mistrust.fetch_add(1, Ordering::Relaxed);
         let report = Report::Refused(status.as_u16());
         self.thread.world.reports.add((self.thread.world.now)(), report);
-        Some(Self { body: None, ..self.again() })
+        let plain = self.thread.plain(&self.asked);
+        (plain != self.body).then(|| Self { body: plain, ..self.again() })
     }
 
     /// There was no answer at all.

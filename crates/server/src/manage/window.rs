@@ -177,3 +177,111 @@ pub fn claude_compacts_at(variable: impl Fn(&str) -> Option<String>) -> Option<u
         None => window.map(|window| window - CLAUDE_RESERVE),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+    use throughline_core::profile::Profile;
+
+    fn known<'a>(client: &'a Client, model: &'a str, headers: &'a HeaderMap) -> Known<'a> {
+        Known { client, model, headers, window: None, compacts_at: None, learnt: None }
+    }
+
+    fn beta(value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(
+            http::HeaderName::from_static("anthropic-beta"),
+            HeaderValue::from_static(value),
+        )])
+    }
+
+    /// The size at which we replace the view, as the pipeline takes it.
+    fn ours(profile: &Profile, room: Room, max_output: u64) -> u64 {
+        let limits = profile.compact.as_ref().unwrap();
+        limits.threshold_for(room.window, Some(max_output)).min(room.ceiling.unwrap_or(u64::MAX))
+    }
+
+    #[test]
+    fn the_view_is_replaced_before_the_client_would_condense() {
+        let long = beta("claude-code-20250219,context-1m-2025-08-07");
+        let none = HeaderMap::new();
+        let (claude, codex) = (Client::ClaudeCode, Client::Codex);
+        // Client, model, headers, what the model takes, where the client condenses.
+        let table: [(&Client, &str, &HeaderMap, u64, u64); 13] = [
+            (&claude, "claude-opus-5-5", &none, 1_000_000, 967_000),
+            (&claude, "claude-opus-5-5-20261001", &none, 1_000_000, 967_000),
+            (&claude, "claude-sonnet-5-5", &none, 1_000_000, 967_000),
+            (&claude, "claude-opus-4-8", &none, 1_000_000, 967_000),
+            (&claude, "claude-sonnet-4-5", &none, 200_000, 167_000),
+            (&claude, "claude-sonnet-4-5", &long, 1_000_000, 967_000),
+            (&claude, "claude-sonnet-4-5[1m]", &none, 1_000_000, 967_000),
+            (&claude, "claude-haiku-4-5", &none, 200_000, 167_000),
+            // Claude Code takes models that it does not know to have the long window; we do not.
+            (&claude, "qwen3-coder", &none, 200_000, 967_000),
+            (&codex, "gpt-5.5", &none, 272_000, 244_800),
+            (&codex, "gpt-5.3-codex-spark", &none, 100_000, 90_000),
+            (&codex, "gpt-6.1-sol", &none, 272_000, 244_800),
+            (&codex, "some-model", &none, 200_000, 180_000),
+        ];
+        for (client, model, headers, window, at) in table {
+            let known = known(client, model, headers);
+            assert_eq!(known.client_compacts_at(), Some(at), "{model}");
+            let room = known.room();
+            assert_eq!(room.window, window, "{model}");
+            for name in ["throughline", "claude", "codex"] {
+                let profile = Profile::named(name).unwrap();
+                for max_output in [4_096, 32_000, 128_000] {
+                    let ours = ours(&profile, room, max_output);
+                    assert!(ours + STEP <= at, "{model} under {name}: {ours} is not before {at}");
+                    // Nor is much of the window given away for it.
+                    assert!(
+                        ours >= window.min(at) / 4 * 3 - STEP,
+                        "{model} under {name}: {ours} of {window}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_user_says_counts_before_what_is_built_in_and_a_provider_before_both() {
+        let (client, headers) = (Client::ClaudeCode, HeaderMap::new());
+        let known = known(&client, "claude-opus-5-5", &headers);
+        let said = Known { window: Some(500_000), compacts_at: Some(300_000), ..known };
+        assert_eq!(said.room(), Room { window: 500_000, ceiling: Some(275_000) });
+        assert_eq!(Known { learnt: Some(200_000), ..said }.room().window, 200_000);
+        assert_eq!(Known { learnt: Some(900_000), ..said }.room().window, 500_000);
+        // One that condenses at once is not preceded.
+        assert_eq!(Known { compacts_at: Some(800), ..known }.room().ceiling, None);
+        let other = Client::Other("curl".to_owned());
+        assert_eq!(Known { client: &other, ..known }.room().ceiling, None);
+    }
+
+    #[test]
+    fn claude_codes_variables_say_where_it_condenses() {
+        let at = |set: &[(&str, &str)]| {
+            let set: BTreeMap<String, String> =
+                set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            claude_compacts_at(|name| set.get(name).cloned())
+        };
+        assert_eq!(at(&[]), None);
+        assert_eq!(at(&[("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "50000")]), Some(67_000));
+        assert_eq!(at(&[("CLAUDE_CODE_DISABLE_1M_CONTEXT", "1")]), Some(167_000));
+        assert_eq!(at(&[("CLAUDE_CODE_DISABLE_1M_CONTEXT", "0")]), None);
+        assert_eq!(at(&[("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "5")]), Some(49_000));
+        assert_eq!(at(&[("DISABLE_AUTO_COMPACT", "1")]), Some(u64::MAX));
+        let small = [("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "5"), ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")];
+        assert_eq!(at(&small), Some(4_000));
+    }
+
+    #[test]
+    fn the_smallest_figure_of_a_model_is_kept() {
+        let mut learnt = Learnt::default();
+        let said = |limit: u64| Overrun { limit: Some(limit), ..Overrun::default() };
+        assert_eq!(learnt.refused("m", Wire::Anthropic, &said(200_000), Some(9_000)), Some(200_000));
+        assert_eq!(learnt.refused("m", Wire::Chat, &said(64_000), Some(4_000)), Some(60_000));
+        assert_eq!(learnt.refused("m", Wire::Chat, &Overrun::default(), None), None);
+        learnt.refused("m", Wire::Anthropic, &said(900_000), None);
+        assert_eq!((learnt.of("m"), learnt.of("n")), (Some(60_000), None));
+    }
+}

@@ -1,5 +1,6 @@
 //! How a request gets to its provider, and the answer back.
 
+mod begun;
 mod coding;
 mod headers;
 mod refusal;
@@ -10,6 +11,7 @@ use crate::endpoint::{Api, Endpoint};
 use crate::manage::{Asked, LocalAnswer, Turn, Verdict};
 use crate::serve::Shared;
 use crate::upstream::RequestBody;
+use begun::Begun;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, request};
@@ -122,7 +124,7 @@ pub(crate) async fn pass_on(
             headers::as_plain(&mut headers);
             match sending.send(&headers, Either::Left(Full::new(own.sent().clone()))).await {
                 Ok(response) if response.status().is_success() => {
-                    stitched::stitched(sending, response, None, *own).await
+                    stitched::stitched(sending, response.map(Begun::from), None, *own).await
                 }
                 Ok(response) => Ok(watch::untouched(response)),
                 Err(error) => unreachable_upstream(shared, api, &error),
@@ -179,6 +181,19 @@ impl Sending {
                 }
             };
             if response.status().is_success() {
+                let response = match turn.is_large() {
+                    true => {
+                        let (response, report) = begun::first_event(turn.wire(), response).await;
+                        if let Some(report) = report
+                            && let Some(cured) = turn.cure(None, &report).await
+                        {
+                            turn = cured;
+                            continue;
+                        }
+                        response
+                    }
+                    false => response.map(Begun::from),
+                };
                 if let Some(own) = turn.own() {
                     return stitched::stitched(self, response, Some(turn), own).await;
                 }
@@ -189,7 +204,7 @@ impl Sending {
             let refusal = Refusal::read(body, limits.our_time).await;
             let report =
                 refusal.whole().and_then(|body| coding::legible(&head.headers, &body, limits.answer_bytes));
-            match turn.cure(head.status, report.as_deref().unwrap_or_default()).await {
+            match turn.cure(Some(head.status), report.as_deref().unwrap_or_default()).await {
                 Some(cured) => turn = cured,
                 None => return Ok(watch::refused(head, refusal)),
             }

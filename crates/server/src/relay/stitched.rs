@@ -5,6 +5,7 @@
 //! which has its head already, sees a connection that breaks, and asks again; the client of a whole answer gets the refusal.
 //! A refusal that would come again (4xx) takes our tools out of the conversation, so that asking again works.
 
+use super::begun::Begun;
 use super::refusal::Refusal;
 use super::{Body, Broken, Sending, coding, headers, watch};
 use crate::manage::{Ended, OwnTurn, Seen, Turn};
@@ -24,7 +25,7 @@ type AnyError = Box<dyn Error + Send + Sync>;
 /// The answer to a request in which the model has tools of ours. Without a turn nobody learns from it.
 pub(super) async fn stitched(
     sending: Sending,
-    response: Response<Incoming>,
+    response: Response<Begun>,
     turn: Option<Turn>,
     own: OwnTurn,
 ) -> Result<Response<Body>, Broken> {
@@ -57,7 +58,7 @@ pub(super) async fn stitched(
             let frames = stream::try_unfold(live, Live::next).map(|piece| piece.map(Frame::data));
             Ok(Response::from_parts(head, StreamBody::new(frames).boxed_unsync()))
         }
-        Form::Whole => answer.whole(head, body).await,
+        Form::Whole => answer.whole(head, body.into_rest()).await,
     }
 }
 
@@ -226,7 +227,7 @@ impl Answer {
 /// An answer that comes as a stream.
 struct Live {
     answer: Answer,
-    body: Incoming,
+    body: Begun,
     is_over: bool,
     /// The provider's connection broke: so does the client's, once it has what came before.
     broken: Option<AnyError>,
@@ -258,7 +259,7 @@ impl Live {
                         self.answer.copy.hand_over(Ended::Well);
                     }
                     Next::More(response) if form(response.headers()) == Form::Streamed => {
-                        self.body = response.into_body();
+                        self.body = response.into_body().into();
                     }
                     Next::More(_) => return Err(self.broken("an answer of another form")),
                     Next::Failed(Failure::Refused(response)) => {

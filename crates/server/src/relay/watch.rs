@@ -1,5 +1,6 @@
 //! Answers on their way to the client, to the byte, and what is learnt from them.
 
+use super::begun::Begun;
 use super::refusal::Refusal;
 use super::{Body, headers};
 use crate::manage::{Ended, Seen, Turn};
@@ -7,13 +8,15 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, response};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// An answer that nobody looks at.
-pub(super) fn untouched(response: Response<Incoming>) -> Response<Body> {
+pub(super) fn untouched<B>(response: Response<B>) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes, Error = hyper::Error> + Send + 'static,
+{
     let (mut head, body) = response.into_parts();
     headers::drop_hop(&mut head.headers);
     Response::from_parts(head, body.map_err(|error| Box::from(error.to_string())).boxed_unsync())
@@ -26,7 +29,7 @@ pub(super) fn refused(mut head: response::Parts, refusal: Refusal) -> Response<B
 }
 
 /// An answer of which a copy goes to whoever asked for it. The client gets every piece as soon as it is there.
-pub(super) fn watched(response: Response<Incoming>, turn: Turn, most: usize) -> Response<Body> {
+pub(super) fn watched(response: Response<Begun>, turn: Turn, most: usize) -> Response<Body> {
     let (mut head, body) = response.into_parts();
     let watched = Watched {
         body,
@@ -38,7 +41,7 @@ pub(super) fn watched(response: Response<Incoming>, turn: Turn, most: usize) -> 
 }
 
 struct Watched {
-    body: Incoming,
+    body: Begun,
     most: usize,
     /// Until it is handed over.
     seen: Option<Copy>,

@@ -5,7 +5,8 @@ use crate::too_long::events;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use throughline_core::{Usage, Wire};
-use throughline_server::Settings;
+use throughline_model::{Http, Provider};
+use throughline_server::{Scribe, Settings};
 use throughline_testkit::{Answer, Playbook, playbook};
 use throughline_wire::sse;
 use throughline_wire::stream::StreamDecoder;
@@ -389,4 +390,50 @@ async fn tokens_are_counted_of_what_would_be_sent() {
         .header("x-claude-code-session-id", "5f0c2a1e-0000-4000-8000-000000000001");
     world.ask(ask).await;
     assert_eq!(world.provider.requests().pop().unwrap().body, other.into_bytes());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_that_rested_is_condensed_by_the_provider_as_it_was_sent() {
+    let world = World::new(provider()).await;
+    let messages = with_long_result();
+    world.ask(claude(&messages[..messages.len() - 1])).await;
+    let home = world.home.clone();
+    world.proxy.stop().await;
+    let (proxy, _home) = proxy_before(world.provider.address(), |settings| settings.home = home).await;
+    claude_compacts(&messages, "").of(proxy.address()).await;
+    let seen = world.provider.requests();
+    assert_eq!(seen[0].json()["messages"][2], seen[1].json()["messages"][2]);
+    assert!(seen[1].body.len() < 20_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_users_own_model_may_write_it() {
+    let scribe = throughline_testkit::Server::start(Answer::text(
+        "<summary>All parts were looked at; src/part_11.rs came last. WRITTEN BY A MODEL.</summary>",
+    ))
+    .unwrap();
+    let set = |scribe: &throughline_testkit::Server, settings: &mut Settings| {
+        let address = format!("http://{}", scribe.address());
+        let variable = move |name: &str| match name {
+            "ANTHROPIC_API_KEY" => Some("sk-test".to_owned()),
+            "ANTHROPIC_BASE_URL" => Some(address.clone()),
+            "ANTHROPIC_MODEL" => Some("claude-sonnet-4-5".to_owned()),
+            _ => None,
+        };
+        let provider = Provider::from_environment(&variable, None).unwrap().unwrap();
+        let model = Http::new(&provider, &variable).unwrap();
+        settings.manage.as_mut().unwrap().scribe = Some(Scribe(std::sync::Arc::new(model)));
+        taking_over(settings);
+    };
+    let world = World::with(provider(), |settings| set(&scribe, settings)).await;
+    let summary = summary_of(&world.ask(claude_compacts(&turns(Wire::Anthropic, 0..12), "")).await);
+    assert!(summary.contains("WRITTEN BY A MODEL"), "{summary}");
+    assert!(summary.contains("Never touch file_2.lock"), "the check adds what is missing: {summary}");
+    assert!(!events(&world.home, "receipt").is_empty(), "what it cost is written down");
+    // A model that fails costs the client nothing: the offline scribe writes.
+    let broken = throughline_testkit::Server::start(throughline_testkit::Fault::Unauthorized).unwrap();
+    let world = World::with(provider(), |settings| set(&broken, settings)).await;
+    let summary = summary_of(&world.ask(claude_compacts(&turns(Wire::Anthropic, 0..12), "")).await);
+    assert!(summary.contains("Never touch file_2.lock"), "{summary}");
+    assert_eq!(events(&world.home, "proxy.compacted")[0].data["by"], "the offline scribe");
 }

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use throughline_core::profile::Threshold;
 use throughline_core::{Event, Record, Wire, invariants};
 use throughline_ledger::session;
-use throughline_testkit::{Answer, Fault, Http, Playlist, Seen, Window, Wording};
+use throughline_testkit::{
+    Answer, Ending, ErrorEvent, Fault, Http, Playlist, Reply as Reply_, Seen, Window, Wording,
+};
 use throughline_wire::Request;
 
 const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Chat];
@@ -216,4 +218,67 @@ async fn a_refusal_without_a_word_of_a_short_request_is_the_clients() {
     let reply = world.ask(asking(Wire::Chat, &conversation(Wire::Chat, 40))).await;
     assert_eq!((reply.status, reply.body.len()), (400, 0));
     assert_eq!(world.provider.requests().len(), 1);
+}
+
+/// A window of which fifty turns fill more than half, and nothing is done about that.
+fn half_full(wire: Wire, settings: &mut throughline_server::Settings) {
+    let window = match wire {
+        Wire::Anthropic => 30_000,
+        Wire::Responses | Wire::Chat => 18_000,
+    };
+    let managing = settings.manage.as_mut().unwrap();
+    managing.window = Some(window);
+    let limits = managing.profile.compact.as_mut().unwrap();
+    (limits.threshold, limits.early_share) = (Threshold::Share(1.0), None);
+}
+
+/// A conversation that is to be streamed.
+fn streaming(wire: Wire, turns: usize) -> Value {
+    let mut body = conversation(wire, turns);
+    body["stream"] = true.into();
+    body
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_begins_with_the_refusal_is_cured_before_the_client_sees_any_of_it() {
+    for (wire, after) in
+        [(Wire::Responses, 1), (Wire::Responses, 2), (Wire::Anthropic, 0), (Wire::Anthropic, 1)]
+    {
+        let fault = Fault::ErrorAfter(after, ErrorEvent::TooLong);
+        let refused = Playlist::new().then(fault).forever(Answer::text("Good day."));
+        let world = World::with(refused, |settings| half_full(wire, settings)).await;
+        let reply = world.ask(asking(wire, &streaming(wire, 50))).await;
+        let text = reply.text();
+        assert!(reply.is_whole && text.contains("Good day"), "{wire:?} {after}: {text}");
+        assert!(!text.contains("context_length") && !text.contains("too long"), "{wire:?} {after}: {text}");
+        let begins = text.matches("event: response.created\n").count()
+            + text.matches("event: message_start\n").count();
+        assert_eq!(begins, 1, "{wire:?} {after}: {text}");
+        let seen = world.provider.requests();
+        assert_eq!(seen.len(), 2, "{wire:?} {after}");
+        assert!(seen[1].body.len() < seen[0].body.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_was_held_back_is_given_to_the_byte() {
+    let faults = [
+        Reply_::from(Answer::text("Good day.")),
+        Fault::ErrorAfter(3, ErrorEvent::TooLong).into(),
+        Fault::ErrorAfter(1, ErrorEvent::Overloaded).into(),
+        Fault::CutAfterEvents(1, Ending::Abrupt).into(),
+        Fault::CutAfterEvents(1, Ending::Clean).into(),
+        Fault::CutAfterEvents(4, Ending::Abrupt).into(),
+    ];
+    for fault in faults {
+        for wire in WIRES {
+            let world = World::with(fault.clone(), |settings| half_full(wire, settings)).await;
+            let ask = asking(wire, &streaming(wire, 50));
+            let through = world.ask(ask.clone()).await;
+            let alone = throughline_testkit::Server::start(fault.clone()).unwrap();
+            let direct = ask.of(alone.address()).await;
+            assert_eq!(through.is_whole, direct.is_whole, "{wire:?} {fault:?}");
+            assert_eq!(through.text(), direct.text(), "{wire:?} {fault:?}");
+        }
+    }
 }

@@ -18,9 +18,9 @@ const TRIGGER: &str = "compaction_trigger";
 
 /// What is to be condensed.
 #[derive(Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(in crate::manage) struct Wanted {
     /// The request without what asks for the summary: the conversation as it stands.
-    pub(super) conversation: Vec<u8>,
+    pub(in crate::manage) conversation: Vec<u8>,
     /// What the user wants the text to pay attention to.
     pub(super) instructions: Option<String>,
     pub(super) model: String,
@@ -30,7 +30,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// Reads a request; `None` if it does not ask for what it seemed to.
-    pub(super) fn read(native: Native, body: &Body) -> Result<Option<Self>, SpliceError> {
+    pub(in crate::manage) fn read(native: Native, body: &Body) -> Result<Option<Self>, SpliceError> {
         let mut changes = Changes::default();
         let instructions = match native {
             Native::ClaudePrompt => match claude(body, &mut changes) {

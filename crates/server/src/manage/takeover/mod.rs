@@ -9,11 +9,11 @@ mod ask;
 mod blob;
 mod kept;
 
+pub(super) use ask::Wanted;
 pub(crate) use kept::{Summaries, expand};
 
 use super::recognise::Native;
 use super::{Accounted, Asked, Client, LocalAnswer, ManageError, Report, Thread};
-use ask::Wanted;
 use blob::Blob;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -96,8 +96,8 @@ impl TakeOver {
 
     fn gather(&self) -> Result<Option<Subject>, ManageError> {
         let Self { thread, asked, native } = self;
-        let expanded = expand(&thread.world, thread.wire, &asked.body)?;
-        let body = Body::parse(thread.wire, expanded.unwrap_or_else(|| asked.body.to_vec()))?;
+        let said = thread.work(|working| Ok(working.own.expand_beside(thread.wire, &asked.body)))?;
+        let body = Body::parse(thread.wire, thread.expand(said, asked)?.into_owned())?;
         let Some(wanted) = Wanted::read(*native, &body).map_err(WriteError::from)? else { return Ok(None) };
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
         let ledger = thread.work(|working| {
