@@ -8,5 +8,6 @@
 mod claude;
 mod codex;
 mod kit;
+mod recall;
 mod run;
 mod sdk;

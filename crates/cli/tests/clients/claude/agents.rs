@@ -42,6 +42,7 @@ fn a_sub_agent_has_a_ledger_of_its_own_with_its_parent() {
             sessions.iter().partition(|session| session["parent_session"].is_string());
         assert_eq!((agents.len(), parents.len()), (1, 1), "{sessions:#?}");
         assert_eq!(agents[0]["parent_session"], parents[0]["session"]);
+        assert!(agents[0]["cwd"].as_str().unwrap().ends_with("/stage/work"), "{sessions:#?}");
         let said = |session| format!("{:?}", stopped.messages(session));
         assert!(said(agents[0]).contains("Count the files here.") && said(agents[0]).contains("I count."));
         assert!(

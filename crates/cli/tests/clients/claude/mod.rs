@@ -4,6 +4,7 @@ mod agents;
 mod compaction;
 mod errors;
 mod long;
+mod shapes;
 mod takeover;
 mod tools;
 

@@ -26,8 +26,12 @@ fn tools_run_one_by_one_and_at_once() {
         });
         let sessions = stopped.sessions();
         assert_eq!(sessions.len(), 1, "{sessions:?}");
+        assert_eq!((&sessions[0]["turns"], &sessions[0]["prompt"]), (&json!(1), &json!("List the files")));
+        assert!(sessions[0]["cwd"].as_str().unwrap().ends_with("/stage/work"), "{sessions:?}");
         let messages = stopped.messages(&sessions[0]);
-        for said in ["List the files", "echo one; ls", "And both:", "three", "One that fails:"] {
+        for said in
+            ["List the files", "echo one; ls", "And both:", "three", "One that fails:", "All is well."]
+        {
             assert!(
                 messages.iter().any(|message| message.to_string().contains(said)),
                 "{said}: {messages:#?}"

@@ -3,6 +3,7 @@
 mod compaction;
 mod errors;
 mod long;
+mod shapes;
 mod takeover;
 mod tools;
 

@@ -2,6 +2,7 @@
 
 use super::{exec, runs, thread};
 use crate::kit::{AFTER_TWO, Codex, Play, Stage, both_ways, confined, says};
+use serde_json::json;
 use throughline_testkit::Playlist;
 
 #[test]
@@ -24,8 +25,12 @@ fn tools_run_one_by_one_and_at_once() {
         });
         let sessions = stopped.sessions();
         assert_eq!(sessions.len(), 1, "{sessions:?}");
+        assert_eq!((&sessions[0]["turns"], &sessions[0]["prompt"]), (&json!(1), &json!("List the files")));
+        assert!(sessions[0]["cwd"].as_str().unwrap().ends_with("/stage/work"), "{sessions:?}");
         let messages = format!("{:?}", stopped.messages(&sessions[0]));
-        for said in ["List the files", "echo one; ls", "And both:", "three", "One that fails:"] {
+        for said in
+            ["List the files", "echo one; ls", "And both:", "three", "One that fails:", "All is well."]
+        {
             assert!(messages.contains(said), "{said}: {messages}");
         }
         assert_eq!(stopped.complaints, "");

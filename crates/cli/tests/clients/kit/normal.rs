@@ -23,7 +23,7 @@ static PROCESSES: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// What is said of a command.
 static COMMANDS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"Chunk ID: [0-9a-f]+|Wall time: [0-9.]+|duration_ms: \d+").unwrap());
+    LazyLock::new(|| Regex::new(r"Chunk ID: [0-9a-f]+|Wall time:? [0-9.]+|duration_ms: \d+").unwrap());
 /// Figures that a clock gave, beside those whose names end in milliseconds, or that depend on their length.
 const MEASURED: [&str; 7] =
     ["end_byte_offset", "durationSeconds", "started_at", "completed_at", "secs", "nanos", "duration"];

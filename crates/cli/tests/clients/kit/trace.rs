@@ -25,8 +25,7 @@ impl Trace {
         let mut parts = Vec::new();
         let mut seen: Vec<&Seen> = requests.iter().collect();
         // Of those that are sent at once, any may arrive first.
-        let is_async = |seen: &Seen| seen.header("x-stainless-async").is_some_and(|value| value != "false");
-        seen.sort_by_key(|seen| if is_async(seen) { seen.body.clone() } else { Vec::new() });
+        seen.sort_by_key(|seen| if is_sent_with_others(seen) { seen.body.clone() } else { Vec::new() });
         for (at, seen) in seen.into_iter().enumerate() {
             let mut headers: Vec<String> = seen
                 .headers
@@ -71,6 +70,12 @@ impl Trace {
     }
 }
 
+/// The SDKs' asynchronous calls, and what Claude Code counts.
+fn is_sent_with_others(seen: &Seen) -> bool {
+    let is_async = seen.header("x-stainless-async").is_some_and(|value| value != "false");
+    is_async || seen.path.ends_with("/count_tokens")
+}
+
 /// What clients keep of their sessions below a folder, one after the other.
 pub(super) fn transcripts(folder: &Path) -> String {
     let mut files = Vec::new();
@@ -80,7 +85,7 @@ pub(super) fn transcripts(folder: &Path) -> String {
 
 /// Claude Code writes down where it is every now and then.
 fn is_by_the_clock(line: &str) -> bool {
-    ["last-prompt", "atis-latch", "mode"]
+    ["last-prompt", "atis-latch", "mode", "tools-used"]
         .iter()
         .any(|kind| line.starts_with(&format!("{{\"type\":\"{kind}\"")))
 }

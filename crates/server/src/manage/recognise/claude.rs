@@ -94,7 +94,8 @@ pub(super) fn cwd(body: &Body) -> Option<String> {
         return Some(cwd);
     }
     body.messages(0..HEAD).find_map(|message| match message.role {
-        Role::System => texts(&message).find_map(of_environment),
+        // A sub-agent is told of its tools first.
+        Role::System => texts(&message).find_map(of_prompt),
         Role::User => texts(&message)
             .filter_map(|text| text.trim_start().strip_prefix("<system-reminder>"))
             .find_map(of_environment),
