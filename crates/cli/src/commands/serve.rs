@@ -6,7 +6,7 @@ use crate::outln;
 use crate::output::{bold, cyan, dim};
 use crate::proxy::notices::{Notices, Told};
 use crate::proxy::servers::{self, Served, StartedBy};
-use crate::proxy::{Bases, show};
+use crate::proxy::{Bases, Wish, show};
 use crate::times;
 use anyhow::bail;
 use serde_json::json;
@@ -38,10 +38,7 @@ impl Serve {
         let bases = Bases::of_flags(self.anthropic.as_deref(), self.openai.as_deref())
             .or(Bases::of_config(&config.proxy))
             .or(Bases::of_variables());
-        let mut settings = bases.settings(context, &config, self.port)?;
-        if self.passive {
-            settings.manage = None;
-        }
+        let settings = bases.settings(context, &config, Wish { port: self.port, passive: self.passive })?;
         let others = servers::running(&context.home);
         if let Some(other) =
             others.iter().find(|other| other.listens == settings.listen && other.listens.port() != 0)

@@ -45,7 +45,7 @@ pub(crate) fn options(context: &Context, config: &Config) -> Option<MemoryOption
 }
 
 /// Who writes, if the user says that a model does.
-fn scribe(config: &Config) -> Option<Arc<dyn Model>> {
+pub(super) fn scribe(config: &Config) -> Option<Arc<dyn Model>> {
     let settings = match &config.scribe {
         ScribeSettings::Offline => return None,
         ScribeSettings::Model => &config.model,

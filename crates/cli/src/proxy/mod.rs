@@ -13,4 +13,4 @@ pub(crate) mod servers;
 pub(crate) mod show;
 mod start;
 
-pub(crate) use start::{Base, Bases};
+pub(crate) use start::{Base, Bases, Wish};

@@ -1,5 +1,6 @@
 //! A server's settings.
 
+use super::memory;
 use super::servers::Served;
 use crate::context::Context;
 use anyhow::{Context as _, bail};
@@ -7,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use throughline_engine::config::{Config, ProxySettings};
 use throughline_model::process_environment;
-use throughline_server::{Limits, Managing, Settings, Upstream, Upstreams};
+use throughline_server::{Limits, Managing, Scribe, Settings, Upstream, Upstreams};
 
 /// An address of a provider, and who named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,14 @@ impl Base {
         let url = process_environment(name).filter(|url| !url.trim().is_empty())?;
         Some(Self::new(url, name))
     }
+}
+
+/// What is wanted of a server beside the configuration.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wish {
+    pub(crate) port: Option<u16>,
+    /// It only passes requests on.
+    pub(crate) passive: bool,
 }
 
 /// Where requests are to go. What is not named goes where it goes without us.
@@ -84,32 +93,40 @@ impl Bases {
         &self,
         context: &Context,
         config: &Config,
-        port: Option<u16>,
+        wish: Wish,
     ) -> anyhow::Result<Settings> {
         let proxy = &config.proxy;
-        let listen = SocketAddr::new(proxy.listen, port.unwrap_or(proxy.port));
+        let listen = SocketAddr::new(proxy.listen, wish.port.unwrap_or(proxy.port));
         let limits = Limits {
             request_bytes: proxy.request_bytes,
             answer_bytes: proxy.answer_bytes,
             our_time: Duration::from_millis(proxy.our_time_ms),
             connect: Duration::from_millis(proxy.connect_ms),
             rest: Duration::from_secs(proxy.rest_seconds),
+            compaction: Duration::from_secs(proxy.compaction_seconds),
             ..Limits::default()
         };
+        let settings = Settings {
+            listen,
+            limits,
+            manage: None,
+            ..Settings::new(context.home.clone(), upstreams(proxy, self, listen)?)
+        };
+        if wish.passive {
+            return Ok(settings);
+        }
+        let memory = memory::options(context, config);
+        let scribe = memory.as_ref().map_or_else(|| memory::scribe(config), |memory| memory.scribe.clone());
         let managing = Managing {
             profile: config.profile.clone(),
             window: config.window.tokens,
             tools: config.tools.into(),
             take_over_compaction: proxy.take_over_compaction,
-            memory: super::memory::options(context, config),
+            scribe: scribe.map(Scribe),
+            memory,
             ..Managing::default()
         };
-        Ok(Settings {
-            listen,
-            manage: Some(managing),
-            limits,
-            ..Settings::new(context.home.clone(), upstreams(proxy, self, listen)?)
-        })
+        Ok(Settings { manage: Some(managing), ..settings })
     }
 }
 

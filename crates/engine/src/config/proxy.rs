@@ -26,6 +26,8 @@ pub struct ProxySettings {
     pub memory: bool,
     /// Milliseconds that deciding about a request may take before it goes as it came.
     pub our_time_ms: u64,
+    /// Seconds that a compaction which is answered here may take before the provider is asked.
+    pub compaction_seconds: u64,
     /// Milliseconds that a connection to a provider may take.
     pub connect_ms: u64,
     /// The most bytes of a request.
@@ -48,6 +50,7 @@ impl Default for ProxySettings {
             take_over_compaction: false,
             memory: true,
             our_time_ms: 2000,
+            compaction_seconds: 120,
             connect_ms: 30_000,
             request_bytes: 64 << 20,
             answer_bytes: 32 << 20,

@@ -6,7 +6,7 @@ mod provider;
 use crate::context::Context;
 use crate::outln;
 use crate::output::{self, bold, dim, green, red, yellow};
-use crate::proxy::Bases;
+use crate::proxy::{Bases, Wish};
 use anyhow::Context as _;
 use provider::{Provider, Trial};
 use serde::Serialize;
@@ -107,7 +107,11 @@ impl Doctor {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let scratch = Context { home: Home::new(folder.path()), json: context.json };
         let bases = Bases::of_config(&config.proxy).or(Bases::of_variables());
-        let settings = match bases.settings(&scratch, &config, Some(0)) {
+        // Nothing is told or learnt.
+        let mut without_memory = config.clone();
+        without_memory.proxy.memory = false;
+        let wish = Wish { port: Some(0), passive: false };
+        let settings = match bases.settings(&scratch, &without_memory, wish) {
             Ok(settings) => settings,
             Err(error) => {
                 findings.add(HERE, "addresses", (Verdict::Broken, format!("{error:#}")));

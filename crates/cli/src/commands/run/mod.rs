@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::output::yellow;
 use crate::proxy::notices::{Notices, Told};
 use crate::proxy::servers::{self, Registered, Served, StartedBy};
-use crate::proxy::{Base, Bases};
+use crate::proxy::{Base, Bases, Wish};
 use anyhow::{Context as _, bail};
 use claude::Claude;
 use codex::Codex;
@@ -186,8 +186,8 @@ impl Run {
             return Ok(Beneath::Attached(other.clone()));
         }
         let bases = bases.or(Bases::of_config(&config.proxy));
-        let mut settings = bases.settings(context, config, Some(self.port.unwrap_or(0)))?;
-        settings.manage = settings.manage.filter(|_| !self.passive);
+        let wish = Wish { port: Some(self.port.unwrap_or(0)), passive: self.passive };
+        let mut settings = bases.settings(context, config, wish)?;
         if let Some(managing) = &mut settings.manage {
             managing.client_compacts_at = found.compacts_at();
             // The client runs where we do; whoever asks a server that only serves may be anywhere.

@@ -33,6 +33,10 @@ const NOTES: &[Note] = &[
         "Whether sessions are told what is remembered, and searched for what is worth keeping (`[memory]`).",
     ),
     note("our_time_ms", "Milliseconds that deciding about a request may take; then it goes as it came."),
+    note(
+        "compaction_seconds",
+        "Seconds that a compaction which is answered here may take; then the provider is asked.",
+    ),
     note("connect_ms", "Milliseconds that a connection to a provider may take."),
     note("request_bytes", "The most bytes of a request; larger ones are refused with 413."),
     note("answer_bytes", "The most bytes of an answer that are held to learn from it; it is passed on whole."),
