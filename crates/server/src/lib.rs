@@ -25,7 +25,7 @@ pub use endpoint::Endpoint;
 #[doc(hidden)]
 pub use inject::{Inject, Injected, Point};
 pub use manage::{
-    Accounted, Context, Figures, MemoryOptions, SessionSnapshot, SessionStats, Snapshot, Stats,
+    Accounted, Context, Figures, MemoryOptions, Problem, SessionSnapshot, SessionStats, Snapshot, Stats,
     claude_compacts_at, stats, stats_of,
 };
 pub use serve::{Running, Server, StartError};

@@ -182,8 +182,8 @@ impl Account {
 
     /// The caches of a model. Another model has others.
     fn caches(&mut self, measured: &Measured) -> &mut Caches {
-        let fits = |caches: &Box<Caches>| caches.model == measured.model;
-        let caches = self.caches.take().filter(fits).unwrap_or_else(|| {
+        let known = self.caches.take().filter(|caches| caches.model == measured.model);
+        let caches = known.unwrap_or_else(|| {
             let empty = || CacheSim::new(measured.price.clone(), measured.ttl);
             Box::new(Caches { model: measured.model.clone(), without: empty(), with: empty() })
         });

@@ -27,7 +27,7 @@ pub use memory::MemoryOptions;
 pub(crate) use own_tools::OwnTurn;
 pub(crate) use recognise::{Client, Purpose, Recognised};
 pub(crate) use reports::{Report, Reports};
-pub use snapshot::{Context, SessionSnapshot, SessionStats, Snapshot, Stats, stats, stats_of};
+pub use snapshot::{Context, Problem, SessionSnapshot, SessionStats, Snapshot, Stats, stats, stats_of};
 pub(crate) use thread::{Thread, ThreadKey};
 pub(crate) use turn::{Ended, Seen, Turn};
 pub use window::claude_compacts_at;
@@ -232,7 +232,7 @@ impl Manager {
     /// What there is to see now.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut sessions: Vec<_> = self.hub.threads().iter().map(|thread| thread.snapshot()).collect();
-        sessions.sort_by(|a, b| b.last.cmp(&a.last));
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.last));
         let total = self.world.total.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Snapshot {
             at: (self.world.now)(),
@@ -240,6 +240,13 @@ impl Manager {
             sessions,
             total,
             failures: self.world.reports.count(),
+            problems: self
+                .world
+                .reports
+                .newest()
+                .into_iter()
+                .map(|(at, report)| Problem { at, what: report.to_string() })
+                .collect(),
         }
     }
 

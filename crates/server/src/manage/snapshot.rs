@@ -3,6 +3,7 @@
 use super::{Accounted, Figures};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use throughline_core::{Meta, Record, SessionId};
@@ -22,6 +23,17 @@ pub struct Snapshot {
     pub total: Figures,
     /// Requests that were forwarded untouched because something of ours went wrong, since then.
     pub failures: u64,
+    /// The newest of what went wrong, the oldest of them first.
+    pub problems: Vec<Problem>,
+}
+
+/// Something that went wrong on our side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// When.
+    pub at: Timestamp,
+    /// What, for people.
+    pub what: String,
 }
 
 /// One conversation at one moment.
@@ -152,7 +164,7 @@ pub fn stats_of(
             Err(error) => unread.push(error),
         }
     }
-    stats.sessions.sort_by(|a, b| b.last.cmp(&a.last));
+    stats.sessions.sort_by_key(|session| Reverse(session.last));
     Ok((stats, unread))
 }
 

@@ -2,9 +2,10 @@
 
 use crate::kit::{Asking, Reply, World, proxy_before};
 use crate::talk::{Talk, messages, nobody_writes, records, view, views};
+use crate::too_long::conversation;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
-use throughline_core::{Edit, Record, Role};
+use throughline_core::{Edit, Record, Role, Wire};
 use throughline_ledger::{Home, list};
 use throughline_server::Running;
 use throughline_testkit::{Answer, Fault, Playlist, Reply as Said, Seen, Server};
@@ -301,4 +302,23 @@ async fn what_requests_came_to_is_known_now_later_and_without_a_server() {
     let snapshot = proxy.stop().await.unwrap();
     assert_eq!(snapshot.sessions[0].figures.requests, 2, "earlier runs count");
     assert_eq!(snapshot.total.requests, 1, "this run alone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_left_out_is_counted() {
+    let world = World::with(echo, |settings| settings.manage.as_mut().unwrap().window = Some(16_000)).await;
+    let body = conversation(Wire::Anthropic, 60);
+    let ask = Asking::post("/v1/messages", body.to_string()).header("x-throughline-session", "one");
+    assert_eq!(world.ask(ask).await.status, 200);
+    let sent = world.provider.requests()[0].tokens;
+    let snapshot = world.proxy.stop().await.unwrap();
+    let one = &snapshot.sessions[0];
+    assert!(one.figures.changed == 1 && one.figures.edits > 0, "{one:?}");
+    assert!(one.figures.prompt_with < one.figures.prompt_without, "{one:?}");
+    assert!(one.figures.saved().as_f64() > 0.0, "{one:?}");
+    let context = one.context.unwrap();
+    assert!(context.gone > 0 && context.summaries + context.shortened + context.told > 0, "{context:?}");
+    assert_eq!(context.sent(), one.figures.prompt_with);
+    assert!(one.figures.prompt_with.abs_diff(sent) * 10 < sent, "{} and {sent}", one.figures.prompt_with);
+    assert!(one.window == Some(16_000) && one.threshold.is_some());
 }

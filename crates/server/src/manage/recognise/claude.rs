@@ -86,9 +86,9 @@ fn texts(message: &Message) -> impl Iterator<Item = &str> {
 /// a reminder before them.
 pub(super) fn cwd(body: &Body) -> Option<String> {
     let system = body.get("system");
-    let prompts = system.iter().flat_map(|system| match system {
-        Value::Array(blocks) => blocks.iter().filter_map(|block| block.get("text")).collect(),
-        one => vec![one],
+    let prompts = system.iter().flat_map(|system| match system.as_array() {
+        Some(blocks) => blocks.iter().filter_map(|block| block.get("text")).collect(),
+        None => vec![system],
     });
     if let Some(cwd) = prompts.filter_map(Value::as_str).find_map(of_prompt) {
         return Some(cwd);
