@@ -309,7 +309,7 @@ async fn what_is_not_ours_or_not_to_be_found_is_dealt_with() {
     assert!(item["content"][0]["text"].as_str().unwrap().contains("can't find it"));
     // Who mentions a blob says something, and it stays what was said.
     let said = user("what is throughline.v1.x?");
-    world.ask(codex("turn", "", &[said.clone()])).await;
+    world.ask(codex("turn", "", std::slice::from_ref(&said))).await;
     assert_eq!(world.provider.requests().pop().unwrap().json()["input"][0], said);
 }
 

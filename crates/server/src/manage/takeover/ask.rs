@@ -98,13 +98,12 @@ fn claude_instructions(ask: &str) -> Option<String> {
 }
 
 fn text_of(item: &Value) -> String {
-    match &item["content"] {
-        Value::String(text) => text.clone(),
-        content => {
-            let parts = content.as_array().map(Vec::as_slice).unwrap_or_default();
-            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
-        }
+    let content = &item["content"];
+    if let Some(text) = content.as_str() {
+        return text.to_owned();
     }
+    let parts = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
