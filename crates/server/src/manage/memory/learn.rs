@@ -130,10 +130,12 @@ impl Keeper {
 /// Takes in what came of an extraction.
 fn take_extracted(thread: &Arc<Thread>, extracted: Extracted) -> Result<(), String> {
     let mut problems: Vec<String> = extracted.trouble.iter().cloned().collect();
-    problems.extend(extracted.refused.iter().filter_map(|refused| match &refused.why {
-        Refusal::Folder(why) => Some(why.clone()),
-        _ => None,
-    }));
+    for refused in &extracted.refused {
+        // What is not for memory is no trouble; a folder that can't be used is.
+        if let Refusal::Folder(why) = &refused.why {
+            problems.push(why.clone());
+        }
+    }
     let now = (thread.world.now)();
     let receipt = extracted.receipt.clone();
     let taken = thread.work(|working| {

@@ -4,7 +4,7 @@ use super::desk::Desk;
 use super::learn::Answered;
 use std::sync::Arc;
 use throughline_core::cost::{Price, Prices, Split};
-use throughline_core::{Message, Wire};
+use throughline_core::{Message, Role, Wire};
 use throughline_engine::session::Frame;
 use throughline_memory::ByModel;
 use throughline_memory::extract::{EXTRACT_JOB, ExtractJob};
@@ -82,7 +82,8 @@ impl Helper {
         let (prefix, since) = match parent {
             Some(parent) => parent,
             None => {
-                let said: Vec<Arc<Message>> = newest(job).cloned().map(Arc::new).collect();
+                let words = newest(job).map(|message| Message::text(Role::User, message.user_words()));
+                let said: Vec<Arc<Message>> = words.map(Arc::new).collect();
                 if said.is_empty() {
                     return None;
                 }
