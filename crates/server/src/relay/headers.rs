@@ -53,7 +53,9 @@ pub(super) fn with_new_body(headers: &mut HeaderMap, length: usize) {
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
 }
 
-/// The answer is to come as it is: somebody looks at it on the way.
+/// The answer is to come as it is: somebody looks at it on the way. Who asks for no coding gets none.
 pub(super) fn as_plain(headers: &mut HeaderMap) {
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    if headers.contains_key(ACCEPT_ENCODING) {
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
 }
