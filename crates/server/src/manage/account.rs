@@ -1,6 +1,6 @@
 //! What the requests of one conversation come to.
 
-use super::{Accounted, Context, Figures, SessionSnapshot, Thread};
+use super::{Accounted, Asked, Context, Figures, SessionSnapshot, Thread};
 use jiff::Timestamp;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::time::Duration;
@@ -85,6 +85,16 @@ impl Measured {
             context,
             edits: prepared.pass.changes.len() as u64,
         })
+    }
+
+    /// With the lifetime that the client wants its cache to have: writing for the long one costs more.
+    pub(super) fn cached_for(mut self, asked: &Asked) -> Self {
+        const LONG: [&str; 2] = [r#""ttl":"1h""#, r#""ttl": "1h""#];
+        // Only keys match: in a text the quotes would be escaped.
+        if LONG.iter().any(|mark| memchr::memmem::find(&asked.body, mark.as_bytes()).is_some()) {
+            self.ttl = Ttl::Long;
+        }
+        self
     }
 
     pub(super) fn window(&self) -> u64 {

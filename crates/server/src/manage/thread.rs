@@ -167,7 +167,7 @@ impl Thread {
         working: &mut Working,
         prepared: &Prepared,
     ) -> Result<Sent, LedgerError> {
-        let measured = Measured::of(&working.preparer, prepared);
+        let measured = Measured::of(&working.preparer, prepared).map(|measured| measured.cached_for(asked));
         let is_another_model = self.account().asked(asked.at, measured.as_ref());
         if let Some(measured) = measured.as_ref().filter(|_| is_another_model) {
             working.journal.append(Record::Turn(Box::new(Circumstances {

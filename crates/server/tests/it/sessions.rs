@@ -322,3 +322,20 @@ async fn what_was_left_out_is_counted() {
     assert!(one.figures.prompt_with.abs_diff(sent) * 10 < sent, "{} and {sent}", one.figures.prompt_with);
     assert!(one.window == Some(16_000) && one.threshold.is_some());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cache_that_is_to_live_longer_costs_what_it_costs() {
+    let world = World::new(echo).await;
+    let text = "Some words that are worth keeping for a while. ".repeat(500);
+    for (session, mark) in
+        [("short", json!({"type": "ephemeral"})), ("long", json!({"type": "ephemeral", "ttl": "1h"}))]
+    {
+        let block = json!({"type": "text", "text": text, "cache_control": mark});
+        world.ask(claude(session, &json!([{"role": "user", "content": [block]}]))).await;
+    }
+    let snapshot = world.proxy.stop().await.unwrap();
+    // The one used last comes first.
+    let [long, short] = &snapshot.sessions[..] else { panic!("{snapshot:?}") };
+    assert_eq!(long.figures.prompt_with, short.figures.prompt_with);
+    assert!(long.figures.dollars_with > short.figures.dollars_with, "{snapshot:?}");
+}
