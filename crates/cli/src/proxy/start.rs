@@ -3,6 +3,7 @@
 use super::memory;
 use super::servers::Served;
 use crate::context::Context;
+use crate::output::yellow;
 use anyhow::{Context as _, bail};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -146,6 +147,10 @@ fn upstreams(proxy: &ProxySettings, bases: &Bases, listen: SocketAddr) -> anyhow
             Some(checked(&base, Upstream::openai(&base.url), listen)?)
         }
     };
+    let behind = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+    if let Some(name) = behind.iter().find(|name| Base::of_variable(name).is_some()) {
+        anstream::eprintln!("{} {name} is not heeded: providers are asked directly", yellow("note:"));
+    }
     if let Some(file) = &proxy.ca_file {
         upstreams.trust(file);
     }

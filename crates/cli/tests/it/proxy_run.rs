@@ -34,7 +34,9 @@ fn any_program_is_led_by_its_variables_and_ends_as_it_ends() {
     assert!(told.err.contains("2 requests"), "{}", told.err);
     assert!(!told.out.contains("2 requests"), "standard output is the client's");
     assert!(!format!("{}{}", told.out, told.err).contains(KEY));
-    assert!(files(&world.path("throughline/proxy")).is_empty(), "nothing of the run is left there");
+    for folder in ["throughline/proxy/servers", "throughline/proxy/run"] {
+        assert!(files(&world.path(folder)).is_empty(), "nothing of the run is left there");
+    }
 }
 
 #[test]

@@ -80,6 +80,20 @@ impl Launch {
         self.variables.push((name, value.into()));
     }
 
+    /// The way to this machine leads through no proxy of the network's.
+    pub(super) fn stay_here(&mut self, variable: &dyn Fn(&str) -> Option<String>) {
+        let is_set = |name: &&str| variable(name).is_some_and(|value| !value.trim().is_empty());
+        let all = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+        if !all.iter().any(is_set) {
+            return;
+        }
+        for name in ["NO_PROXY", "no_proxy"] {
+            let before = variable(name).filter(|value| !value.trim().is_empty());
+            let before = before.map(|value| format!("{value},")).unwrap_or_default();
+            self.set(name, format!("{before}127.0.0.1,localhost,::1"));
+        }
+    }
+
     /// Writes a file for the client alone, until it ends.
     pub(super) fn file(&mut self, home: &Home, name: &str, text: &str) -> anyhow::Result<PathBuf> {
         let relative = format!("proxy/run/{}-{name}", std::process::id());
@@ -150,6 +164,21 @@ mod tests {
         assert_eq!(launch("npx @anthropic-ai/claude-code").client, Client::Claude);
         assert_eq!(launch("python claude").client, Client::Other);
         assert_eq!(launch("./claude-wrapper").client, Client::Other);
+    }
+
+    #[test]
+    fn a_proxy_of_the_network_is_not_asked_the_way_to_this_machine() {
+        let mut alone = launch("agent");
+        alone.stay_here(&|_| None);
+        assert!(alone.variables.is_empty());
+        let mut behind = launch("agent");
+        behind.stay_here(&|name| match name {
+            "HTTPS_PROXY" => Some("http://proxy.example:3128".to_owned()),
+            "NO_PROXY" => Some(".example".to_owned()),
+            _ => None,
+        });
+        assert_eq!(behind.variables[0], ("NO_PROXY", ".example,127.0.0.1,localhost,::1".to_owned()));
+        assert_eq!(behind.variables[1], ("no_proxy", "127.0.0.1,localhost,::1".to_owned()));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use throughline_engine::config::Config;
+use throughline_model::process_environment;
 use throughline_server::{Running, Server};
 
 /// As a shell says that a program is not there, or can't be started.
@@ -136,6 +137,7 @@ impl Run {
             let started = context.now();
             let beneath = self.beneath(context, &config, &found).await?;
             found.lead(&mut launch, context, beneath.served())?;
+            launch.stay_here(&process_environment);
             let code = match self.client(&launch).await {
                 Ok(code) => code,
                 Err(failed) => {
