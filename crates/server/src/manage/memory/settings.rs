@@ -30,7 +30,7 @@ pub struct MemoryOptions {
     pub own_servers: Vec<String>,
     /// Tokens of the index that a session is told, at most.
     pub index_tokens: u64,
-    /// How long a request waits for its memories. What is late comes with the next one.
+    /// How long a request waits for its memories; zero: not at all. What is late comes with a later one.
     pub wait: Duration,
 }
 

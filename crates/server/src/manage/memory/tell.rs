@@ -88,6 +88,7 @@ impl Keeper {
         if self.finding.is_none() {
             let (desk, cwd) = (self.desk.clone(), self.cwd().map(str::to_owned));
             self.finding = self.desk.begin(move || desk.place(cwd.as_deref()));
+            self.may_wait()?;
         }
         let found = self.finding.as_ref().ok_or(Missing::Late)?.until(deadline);
         if !matches!(found, Err(Missing::Late)) {
@@ -95,6 +96,11 @@ impl Keeper {
         }
         self.found(found?);
         Ok(())
+    }
+
+    /// Where nobody waits, what was just begun is late, however quick it is.
+    fn may_wait(&self) -> Result<(), Missing> {
+        if self.desk.options.wait.is_zero() { Err(Missing::Late) } else { Ok(()) }
     }
 
     /// What there is to say. What was late for an earlier request is said now, unless the user has said something since.
@@ -137,7 +143,8 @@ impl Keeper {
             now: with.now(),
         };
         let looking = self.desk.begin(move || order.look()).ok_or(Missing::Late)?;
-        match looking.until(deadline) {
+        let looked = self.may_wait().and_then(|()| looking.until(deadline));
+        match looked {
             Ok(looked) => Ok(Some(looked)),
             Err(Missing::Broken) => Err(Missing::Broken),
             Err(Missing::Late) => {
