@@ -1,14 +1,26 @@
 //! Who may ask.
 
 use crate::Token;
+use crate::token::Derived;
 use crate::upstream::is_local;
 use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, Uri};
 use std::net::SocketAddr;
 
-/// The cookie that holds the token, once a person opened the page with it.
-pub(crate) const COOKIE_NAME: &str = "throughline_token";
+/// The cookie that a browser gets once a person opened the page with the token. Cookies know no ports, so it is named by ours.
+pub(crate) fn cookie_name(listening: SocketAddr) -> String {
+    format!("throughline_{}", listening.port())
+}
+
+/// How somebody showed that they have the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// By sending it: a program.
+    Bearer,
+    /// By the page's cookie: a browser, which also sends it for others. A form must show that it is ours.
+    Cookie,
+}
 
 /// Why a request is not heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,12 +65,24 @@ pub(crate) fn meant_for_us(headers: &HeaderMap, uri: &Uri, listening: SocketAddr
 }
 
 /// Checks that whoever asks has the token: as a bearer, or in the page's cookie.
-pub(crate) fn has_token(headers: &HeaderMap, token: &Token) -> Result<(), Refused> {
-    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+pub(crate) fn has_token(
+    headers: &HeaderMap,
+    token: &Token,
+    listening: SocketAddr,
+) -> Result<Holder, Refused> {
+    if let Some(bearer) = headers.get(AUTHORIZATION) {
+        let bearer = bearer.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
+        return if bearer.is_some_and(|given| token.is(given)) {
+            Ok(Holder::Bearer)
+        } else {
+            Err(Refused::Token)
+        };
+    }
+    let ours = cookie_name(listening);
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut cookies = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
-    let cookie = cookies.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value);
-    if bearer.or(cookie).is_some_and(|given| token.is(given)) { Ok(()) } else { Err(Refused::Token) }
+    let has = cookies.any(|(name, value)| name == ours && token.derives(Derived::Cookie, value));
+    if has { Ok(Holder::Cookie) } else { Err(Refused::Token) }
 }
 
 #[cfg(test)]
@@ -96,16 +120,25 @@ mod tests {
     }
 
     #[test]
-    fn the_token_comes_as_a_bearer_or_a_cookie() {
+    fn the_token_comes_as_a_bearer_or_a_cookie_of_our_port() {
         let token = Token::new("s3cret");
-        let with = |name: &'static str, value: &'static str| {
+        let with = |name: &'static str, value: &str| {
             let mut headers = HeaderMap::new();
-            headers.insert(name, HeaderValue::from_static(value));
-            has_token(&headers, &token)
+            headers.insert(name, value.parse().unwrap());
+            has_token(&headers, &token, "127.0.0.1:8787".parse().unwrap())
         };
-        assert_eq!(with("authorization", "Bearer s3cret"), Ok(()));
-        assert_eq!(with("cookie", "a=b; throughline_token=s3cret"), Ok(()));
-        assert_eq!(with("cookie", "throughline_token=s3cre"), Err(Refused::Token));
-        assert_eq!(with("authorization", "s3cret"), Err(Refused::Token));
+        let derived = token.derived(Derived::Cookie);
+        assert_eq!(with("authorization", "Bearer s3cret"), Ok(Holder::Bearer));
+        assert_eq!(with("cookie", &format!("a=b; throughline_8787={derived}")), Ok(Holder::Cookie));
+        for (name, value) in [
+            ("cookie", "throughline_8787=s3cret".to_owned()),
+            ("cookie", format!("throughline_8788={derived}")),
+            ("authorization", format!("Bearer {derived}")),
+            ("authorization", "s3cret".to_owned()),
+            ("authorization", "Bearer s3cre".to_owned()),
+        ] {
+            assert_eq!(with(name, &value), Err(Refused::Token), "{name}: {value}");
+        }
+        assert_ne!(derived, token.derived(Derived::Form));
     }
 }

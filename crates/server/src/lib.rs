@@ -9,6 +9,7 @@
 //! **Never worse than no proxy.** Whatever goes wrong in `manage/`, an error, a panic, a delay, the client's own bytes are
 //! forwarded, and the failure is reported where people look.
 
+mod counters;
 mod endpoint;
 mod guard;
 mod inject;

@@ -1,5 +1,6 @@
 //! Listening.
 
+use crate::counters::Counters;
 use crate::manage::Manager;
 use crate::outlet::Outlet;
 use crate::upstream::Client;
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) manager: Option<Arc<Manager>>,
     pub(crate) address: SocketAddr,
+    pub(crate) local: local::State,
+    pub(crate) counters: Arc<Counters>,
 }
 
 /// A proxy on loopback.
@@ -72,8 +75,11 @@ impl Server {
         let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let client = Client::new(&settings.upstreams, settings.limits.connect)?;
-        let manager = settings.manage.clone().map(|managing| Arc::new(Manager::new(&settings, managing)));
-        let shared = Arc::new(Shared { settings, client, manager, address });
+        let counters = Arc::new(Counters::default());
+        let manage = |managing| Arc::new(Manager::new(&settings, managing, counters.clone()));
+        let manager = settings.manage.clone().map(manage);
+        let shared =
+            Arc::new(Shared { settings, client, manager, address, local: local::State::default(), counters });
         let stop = CancellationToken::new();
         if let Some(manager) = &shared.manager {
             manager.tend(stop.clone());

@@ -221,6 +221,7 @@ impl Thread {
             began: self.place.created,
             last: account.last.unwrap_or(self.place.created),
             awake,
+            paused: self.is_paused(),
             figures: account.figures.clone(),
             window: account.window,
             threshold: account.threshold,

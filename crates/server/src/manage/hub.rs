@@ -5,6 +5,7 @@ use super::rest::Open;
 use super::{Asked, ManageError, Recognised, Thread, ThreadKey, World};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use throughline_core::SessionId;
 
 /// How many conversations are at hand; the others are made again from the index when they are needed.
 const MOST: usize = 2_000;
@@ -117,6 +118,25 @@ impl Hub {
         for (_, key) in idle.into_iter().take(over) {
             threads.remove(&key);
         }
+    }
+
+    /// The one whose ledger is named so.
+    pub(crate) fn find(&self, session: &SessionId) -> Option<Arc<Thread>> {
+        self.at_hand().values().find(|thread| thread.session == *session).cloned()
+    }
+
+    /// Takes one out of the list; it comes back with its next request. What was learnt is in its ledger. One that is at work stays.
+    pub(crate) fn forget(&self, session: &SessionId) -> bool {
+        if let Some(thread) = self.find(session) {
+            thread.rest();
+        }
+        let mut threads = self.at_hand();
+        let key = threads.iter().find(|(_, thread)| {
+            // Nobody else has it: there must never be two of the same.
+            thread.session == *session && Arc::strong_count(thread) == 1 && !thread.is_awake()
+        });
+        let key = key.map(|(key, _)| key.clone());
+        key.is_some_and(|key| threads.remove(&key).is_some())
     }
 
     pub(super) fn rest_all(&self) {

@@ -12,6 +12,7 @@ mod hub;
 mod lineage;
 mod memory;
 mod own_tools;
+mod people;
 mod recognise;
 mod reports;
 mod rest;
@@ -25,6 +26,7 @@ pub(crate) use asked::Asked;
 pub use figures::{Accounted, Figures};
 pub use memory::MemoryOptions;
 pub(crate) use own_tools::OwnTurn;
+pub(crate) use people::{By, undo_at_rest};
 pub(crate) use recognise::{Client, Purpose, Recognised};
 pub(crate) use reports::{Report, Reports};
 pub use snapshot::{Context, Problem, SessionSnapshot, SessionStats, Snapshot, Stats, stats, stats_of};
@@ -34,6 +36,7 @@ pub use window::claude_compacts_at;
 
 use thread::Working;
 
+use crate::counters::Counters;
 use crate::inject::{Point, strike};
 use crate::{Limits, Managing, Settings};
 use bytes::Bytes;
@@ -43,7 +46,7 @@ use jiff::Timestamp;
 use lineage::Lineage;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use takeover::TakeOver;
 use throughline_ledger::Home;
 use tokio::sync::Semaphore;
@@ -90,6 +93,7 @@ pub(crate) struct World {
     pub(crate) limits: Limits,
     pub(crate) home: Home,
     pub(crate) reports: Reports,
+    pub(crate) counters: Arc<Counters>,
     /// Summaries of ours that clients refer to.
     pub(crate) summaries: takeover::Summaries,
     /// What sessions remember; `None`: nothing.
@@ -126,7 +130,7 @@ pub(crate) struct Manager {
 }
 
 impl Manager {
-    pub(crate) fn new(settings: &Settings, managing: Managing) -> Self {
+    pub(crate) fn new(settings: &Settings, managing: Managing, counters: Arc<Counters>) -> Self {
         let memory = managing.memory.clone().filter(|options| options.settings.enabled);
         let desk = |options| Arc::new(memory::Desk::new(options, settings.home.clone()));
         let world = Arc::new(World {
@@ -135,6 +139,7 @@ impl Manager {
             limits: settings.limits,
             home: settings.home.clone(),
             reports: Reports::default(),
+            counters,
             summaries: takeover::Summaries::default(),
             lineage: Lineage::new(&settings.home),
             total: Mutex::default(),
@@ -180,7 +185,10 @@ impl Manager {
             })
             .await
         };
-        match tokio::time::timeout(limit, work).await {
+        let begun = Instant::now();
+        let done = tokio::time::timeout(limit, work).await;
+        self.world.counters.deciding.took(begun.elapsed());
+        match done {
             Ok(Ok(Ok(Ok(done)))) => return Some(done),
             Ok(Ok(Ok(Err(error)))) => self.world.reports.add(asked.at, Report::Failed(error.to_string())),
             Ok(Ok(Err(_)) | Err(_)) => self.world.reports.add(asked.at, Report::Panicked),

@@ -29,6 +29,36 @@ pub(crate) enum Report {
     Unrecorded(String),
 }
 
+impl Report {
+    /// Each kind, in one word.
+    pub(crate) const KINDS: [&str; 9] = [
+        "failed",
+        "panicked",
+        "too_slow",
+        "refused",
+        "uncured",
+        "not_taken_over",
+        "lost_summary",
+        "memory",
+        "unrecorded",
+    ];
+
+    /// Which of the [kinds](Self::KINDS) it is.
+    fn kind(&self) -> usize {
+        match self {
+            Self::Failed(_) => 0,
+            Self::Panicked => 1,
+            Self::TooSlow(_) => 2,
+            Self::Refused(_) => 3,
+            Self::Uncured(_) => 4,
+            Self::NotTakenOver(_) => 5,
+            Self::LostSummary(_) => 6,
+            Self::Memory(_) => 7,
+            Self::Unrecorded(_) => 8,
+        }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -63,6 +93,7 @@ pub(crate) struct Reports(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     count: u64,
+    kinds: [u64; Report::KINDS.len()],
     newest: VecDeque<(Timestamp, Report)>,
 }
 
@@ -71,6 +102,7 @@ impl Reports {
         tracing::warn!("{report}");
         let mut kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         kept.count += 1;
+        kept.kinds[report.kind()] += 1;
         if kept.newest.len() == MOST {
             kept.newest.pop_front();
         }
@@ -80,6 +112,12 @@ impl Reports {
     /// How many there were.
     pub(crate) fn count(&self) -> u64 {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).count
+    }
+
+    /// How many there were of each kind.
+    pub(crate) fn by_kind(&self) -> [(&'static str, u64); Report::KINDS.len()] {
+        let kinds = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).kinds;
+        std::array::from_fn(|at| (Report::KINDS[at], kinds[at]))
     }
 
     /// The newest, the oldest of them first.

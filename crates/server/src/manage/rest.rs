@@ -1,7 +1,7 @@
 //! How a conversation comes to rest, and what its ledger is told meanwhile.
 
 use super::thread::Working;
-use super::{Asked, Thread};
+use super::{Asked, ManageError, Thread};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -129,6 +129,21 @@ impl Thread {
     /// The same, once it is not at work any more.
     pub(super) fn rest_at_last(&self) {
         self.put_down(self.hold());
+    }
+
+    /// Does something that the ledger alone remembers: what is held is fetched anew for the next request.
+    pub(super) fn work_anew<T>(
+        &self,
+        what: impl FnOnce(&mut Working) -> Result<T, ManageError>,
+    ) -> Result<T, ManageError> {
+        let mut held = self.hold();
+        let working = match &mut *held {
+            Some(working) => working,
+            none => none.insert(Box::new(self.wake()?)),
+        };
+        let done = what(working);
+        self.put_down(held);
+        done
     }
 
     fn put_down(&self, mut working: MutexGuard<'_, Option<Box<Working>>>) {

@@ -61,6 +61,9 @@ pub struct SessionSnapshot {
     pub last: Timestamp,
     /// Whether it is held in memory; else only its ledger remembers it.
     pub awake: bool,
+    /// Whether its requests go as they came because a person said so.
+    #[serde(default)]
+    pub paused: bool,
     /// What it came to, earlier runs included.
     pub figures: Figures,
     /// The context window in tokens; known while it is awake or was since the server runs, as what follows.

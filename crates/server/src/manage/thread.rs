@@ -4,6 +4,7 @@ use super::account::{Account, Measured};
 use super::lineage::{self, Place};
 use super::memory::{self, Keeper, Telling};
 use super::own_tools::{Asking, Own};
+use super::people::paused_in;
 use super::rest::{Activity, Held};
 use super::snapshot::MARK;
 use super::turn::Sent;
@@ -13,7 +14,7 @@ use crate::inject::{Point, strike};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use throughline_core::pipeline::{Journal as _, Moment};
@@ -81,6 +82,8 @@ pub(crate) struct Thread {
     pub(super) account: Mutex<Account>,
     /// The end of its history when it came to rest.
     pub(super) tip: Mutex<Option<MessageId>>,
+    /// Whether its requests go as they came; known once it was woken.
+    pub(super) paused: AtomicBool,
 }
 
 /// What is held while a conversation is busy.
@@ -116,6 +119,7 @@ impl Thread {
             mistrust: AtomicU32::new(0),
             account: Mutex::default(),
             tip: Mutex::default(),
+            paused: AtomicBool::default(),
         }
     }
 
@@ -126,11 +130,19 @@ impl Thread {
         if self.work(|working| Ok(self.is_aside(working, asked)))? {
             return Ok(Verdict::Pass);
         }
-        let (prepared, sent, offered, is_large) = self.work(|working| {
+        let prepared = self.work(|working| {
+            if self.is_paused() {
+                return Ok(None);
+            }
             let prepared = self.prepare(working, asked, &moment)?;
             let sent = self.measure(asked, working, &prepared)?;
-            Ok((prepared, sent, working.own.offered(&working.preparer), cure::is_large(working)))
+            Ok(Some((prepared, sent, working.own.offered(&working.preparer), cure::is_large(working))))
         })?;
+        let Some((prepared, sent, offered, is_large)) = prepared else {
+            self.account().asked(asked.at, None);
+            return Ok(Verdict::Pass);
+        };
+        prepared.pass.changes.iter().for_each(|change| self.world.counters.edit(change.stage));
         let is_trusted = self.mistrust.load(Ordering::Relaxed) < MISTRUSTED;
         let body = match is_trusted {
             true => Some(prepared.bytes.into()).filter(|body: &Bytes| *body != asked.body),
@@ -253,7 +265,7 @@ impl Thread {
         self.working.try_lock().map_or(true, |working| working.is_some())
     }
 
-    fn wake(&self) -> Result<Working, LedgerError> {
+    pub(super) fn wake(&self) -> Result<Working, LedgerError> {
         let home = &self.world.home;
         let managing = &self.world.managing;
         let options = Options {
@@ -273,6 +285,7 @@ impl Thread {
             let restored = Restored::read(home, &path)?;
             self.account().restore(&restored.events);
             restored.events.iter().for_each(|event| learnt.recall(event));
+            self.paused.store(paused_in(&restored.events), Ordering::Relaxed);
             memory = self.keeper(Some(&restored));
             own = Own::restored(&restored);
             preparer.restore(restored);

@@ -5,6 +5,7 @@ use super::cure::{self, Refusal};
 use super::memory::{self, Answered};
 use super::rest::Held;
 use super::{Asked, OwnTurn, Report, Thread};
+use crate::counters::Counters;
 use crate::inject::{Point, strike};
 use crate::relay::legible;
 use bytes::Bytes;
@@ -120,6 +121,11 @@ impl Turn {
     pub(crate) fn own(&self) -> Option<OwnTurn> {
         let sent = self.body.as_ref().filter(|_| self.offers())?;
         Some(OwnTurn::new(self.thread.clone(), self.asked.clone(), self.offered.clone(), sent.clone()))
+    }
+
+    /// Where what happens is counted.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.thread.world.counters
     }
 
     /// The format of its answer.

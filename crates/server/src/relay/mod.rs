@@ -7,6 +7,7 @@ mod refusal;
 mod stitched;
 mod watch;
 
+use crate::counters::Outcome;
 use crate::endpoint::{Api, Endpoint};
 use crate::manage::{Asked, LocalAnswer, Turn, Verdict};
 use crate::serve::Shared;
@@ -17,7 +18,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, request};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Either, Full, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use refusal::Refusal;
 use serde_json::json;
 use std::error::Error;
@@ -57,11 +58,13 @@ pub(crate) async fn pass_on(
     let api = Api::of(endpoint, head.uri.path(), &head.headers);
     if headers::wants_websocket(&head.headers) {
         // What is said there can't be managed. Clients that offer it (Codex) ask over HTTP when they read this.
+        shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
         let why = "this proxy does not speak WebSocket; ask over HTTP";
         return Ok(error_answer(api, StatusCode::UPGRADE_REQUIRED, "upgrade_required", why));
     }
     if endpoint == Endpoint::Other {
         // Files and the like: nobody looks at them, and they may be large.
+        shared.counters.request(&head.headers, None, Outcome::Untouched);
         let sent = Sending { shared: shared.clone(), api, head: head.clone() }
             .send(&head.headers, Either::Right(body))
             .await;
@@ -73,6 +76,7 @@ pub(crate) async fn pass_on(
     let body = match Limited::new(body, shared.settings.limits.request_bytes).collect().await {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
+            shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
             let most = shared.settings.limits.request_bytes;
             return Ok(error_answer(
                 api,
@@ -85,6 +89,7 @@ pub(crate) async fn pass_on(
         }
         Err(_) => return Err(Broken),
     };
+    shared.counters.received.add(body.len() as u64);
     let verdict = match &shared.manager {
         Some(manager) => {
             let limit = shared.settings.limits.request_bytes;
@@ -103,6 +108,7 @@ pub(crate) async fn pass_on(
         }
         None => Verdict::Pass,
     };
+    shared.counters.request(&head.headers, endpoint.wire(), outcome(&verdict));
     let sending = Sending { shared: shared.clone(), api, head: head.clone() };
     match verdict {
         Verdict::Answer(answer) => Ok(local_answer(answer)),
@@ -134,6 +140,16 @@ pub(crate) async fn pass_on(
     }
 }
 
+/// What becomes of a request.
+fn outcome(verdict: &Verdict) -> Outcome {
+    match verdict {
+        Verdict::Pass => Outcome::Untouched,
+        Verdict::Send(turn) if turn.body().is_none() => Outcome::Untouched,
+        Verdict::Send(_) | Verdict::Instead(_) | Verdict::Beside(_) => Outcome::Changed,
+        Verdict::Answer(_) => Outcome::AnsweredHere,
+    }
+}
+
 /// A request on its way to one provider.
 struct Sending {
     shared: Arc<Shared>,
@@ -142,6 +158,11 @@ struct Sending {
 }
 
 impl Sending {
+    /// Whether what is sent holds one.
+    fn is_conversation(&self) -> bool {
+        Endpoint::of(&self.head.method, self.head.uri.path()) != Endpoint::Other
+    }
+
     async fn send(
         &self,
         headers: &HeaderMap,
@@ -156,7 +177,13 @@ impl Sending {
         // It holds how the client wrote the names of its headers.
         *request.extensions_mut() = self.head.extensions.clone();
         headers::go_up(request.headers_mut(), upstream.authority());
-        self.shared.client.send(self.api, request).await
+        let size = request.body().size_hint().exact();
+        let answered = self.shared.client.send(self.api, request).await;
+        self.shared.counters.answer(answered.as_ref().ok().map(Response::status));
+        if self.is_conversation() {
+            self.shared.counters.sent.add(size.unwrap_or_default());
+        }
+        answered
     }
 
     /// Sends a request that somebody decided about, and has the answer watched.

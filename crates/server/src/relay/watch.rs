@@ -57,6 +57,7 @@ struct Copy {
 impl Watched {
     fn hand_over(&mut self, ended: Ended) {
         let Some(Copy { turn, headers, pieces, size }) = self.seen.take() else { return };
+        turn.counters().answered.add(size as u64);
         let is_whole = size <= self.most;
         turn.finish(Seen { headers, pieces, is_whole, ended, earlier: Vec::new(), as_told: true });
     }

@@ -6,6 +6,7 @@
 mod beside;
 mod faults;
 mod kit;
+mod local;
 mod memory;
 mod own_tools;
 mod passing;
