@@ -78,9 +78,10 @@ fn unmeasured(value: &mut Value) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                match value {
-                    Value::Number(_) if is_measured(key) => *value = 0.into(),
-                    other => unmeasured(other),
+                if value.is_number() && is_measured(key) {
+                    *value = 0.into();
+                } else {
+                    unmeasured(value);
                 }
             }
         }
