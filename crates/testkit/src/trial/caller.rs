@@ -136,7 +136,7 @@ impl<'a> Caller<'a> {
             _ if most == 0 => How::Left,
             Framing::Length(length) => reading.length(length, most, &mut outcome.body),
             Framing::Chunked => reading.chunks(most, &mut outcome.body),
-            Framing::ToTheEnd => reading.to_the_end(most, &mut outcome.body),
+            Framing::ToTheEnd => reading.all(most, &mut outcome.body),
         };
         let says_close = outcome.headers.iter().any(|(name, value)| {
             name.eq_ignore_ascii_case("connection") && value.to_ascii_lowercase().contains("close")
@@ -199,10 +199,10 @@ impl Reading<'_> {
         match read {
             Ok(0) => Err(How::Whole),
             Ok(_) => Ok(()),
-            Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Err(How::Silent),
-                _ => Err(How::Broken),
-            },
+            Err(error) if [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut].contains(&error.kind()) => {
+                Err(How::Silent)
+            }
+            Err(_) => Err(How::Broken),
         }
     }
 
@@ -308,7 +308,7 @@ impl Reading<'_> {
         }
     }
 
-    fn to_the_end(&mut self, most: usize, body: &mut Vec<u8>) -> How {
+    fn all(&mut self, most: usize, body: &mut Vec<u8>) -> How {
         loop {
             self.take(usize::MAX, body);
             if body.len() >= most {

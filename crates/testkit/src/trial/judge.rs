@@ -84,7 +84,7 @@ pub fn is_intact_or_valid(case: &Case, wire: Wire, arrived: &Arrived) -> Result<
 fn end_to_end(headers: &[(String, String)], without: &[&str]) -> Vec<(String, String)> {
     let is_left_out = |name: &str| {
         let is = |known: &&str| known.eq_ignore_ascii_case(name);
-        OF_THE_HOP.iter().any(|known| is(known)) || without.iter().any(|known| is(known))
+        OF_THE_HOP.iter().any(is) || without.iter().any(is)
     };
     let mut kept: Vec<(String, String)> =
         headers.iter().filter(|(name, _)| !is_left_out(name)).cloned().collect();

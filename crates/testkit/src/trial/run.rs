@@ -60,7 +60,7 @@ impl Report {
     }
 }
 
-/// Sends them. The conversations are divided among threads; each is asked one more thing at the end.
+/// Sends them. Conversations begin with some turns behind them, each with another number. They are divided among threads; each is asked one more thing at the end.
 pub fn run(provider: &Provider, trial: &Trial) -> io::Result<Report> {
     let answers = Answers::record()?;
     let report = Mutex::new(Report::default());
@@ -80,6 +80,11 @@ pub fn run(provider: &Provider, trial: &Trial) -> io::Result<Report> {
     Ok(report.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Whether the provider says what it says when a request is too large.
+fn is_refused_as_too_large(case: &Case) -> bool {
+    [b"HTTP/1.1 400".as_slice(), b"HTTP/1.1 413"].iter().any(|head| case.act.bytes.starts_with(head))
+}
+
 struct Worker<'a> {
     provider: &'a Provider,
     trial: &'a Trial,
@@ -91,8 +96,10 @@ impl Worker<'_> {
     fn work(&self, number: usize) -> io::Result<()> {
         let trial = self.trial;
         let mut dice = Dice::new(trial.seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
-        let mut talks: Vec<(Talk, usize)> =
-            (number..trial.sessions).step_by(trial.at_once).map(|session| (self.talk(session), 0)).collect();
+        let mut talks: Vec<(Talk, usize)> = (number..trial.sessions)
+            .step_by(trial.at_once)
+            .map(|session| (self.talk(session), session % trial.turns))
+            .collect();
         if talks.is_empty() {
             return Ok(());
         }
@@ -151,9 +158,7 @@ impl Worker<'_> {
                 Err(why) => wrong = wrong.or(Some(why)),
             },
             // One that is refused as too large may be made smaller and sent again.
-            [_, again @ ..]
-                if !again.is_empty() && again.len() <= CURES && case.name.starts_with("refused") =>
-            {
+            [_, again @ ..] if !again.is_empty() && again.len() <= CURES && is_refused_as_too_large(case) => {
                 for arrived in &arrived {
                     match is_intact_or_valid(case, wire, arrived) {
                         Ok(was_edited) => edited |= was_edited,
