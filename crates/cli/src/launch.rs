@@ -248,7 +248,7 @@ pub(crate) fn models(config: &Config) -> anyhow::Result<Models> {
 }
 
 /// Counting for some models takes a table that is unpacked by its first use, in a tenth of a second: begun now, beside all else.
-fn unpack_tables(model: &str) {
+pub(crate) fn unpack_tables(model: &str) {
     let tokenizer = Tokenizer::for_model(model);
     // Without a thread to spare, the first use unpacks it.
     let _ = std::thread::Builder::new().spawn(move || tokenizer.count("a"));

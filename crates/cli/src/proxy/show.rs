@@ -15,7 +15,7 @@ pub(crate) fn summary(figures: &Figures) -> Vec<String> {
         first += &format!(", {} answered here", number(figures.answered_here));
     }
     first += &match figures.changed {
-        0 => ", none of them changed".to_owned(),
+        0 => ", as the client made them".to_owned(),
         n => format!(", {} of them changed by {}", number(n), count(figures.edits, "edit")),
     };
     if figures.usage.prompt() > 0 {

@@ -3,6 +3,7 @@
 use super::memory;
 use super::servers::Served;
 use crate::context::Context;
+use crate::launch::unpack_tables;
 use crate::output::yellow;
 use anyhow::{Context as _, bail};
 use std::net::SocketAddr;
@@ -116,6 +117,8 @@ impl Bases {
         if wish.passive {
             return Ok(settings);
         }
+        // One of each kind of table: the first request need not wait for it.
+        ["claude-sonnet-4-5", "gpt-5"].into_iter().for_each(unpack_tables);
         let memory = memory::options(context, config);
         let scribe = memory.as_ref().map_or_else(|| memory::scribe(config), |memory| memory.scribe.clone());
         let managing = Managing {
