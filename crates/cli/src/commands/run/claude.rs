@@ -191,7 +191,7 @@ fn option(arguments: &[OsString], name: &str) -> Option<String> {
         "" => words.get(at + 1).map(|value| (*value).to_owned()),
         joined => joined.strip_prefix('=').map(str::to_owned),
     };
-    words.iter().enumerate().filter_map(value).last()
+    words.iter().enumerate().rev().find_map(value)
 }
 
 /// What is given with `--settings`: a file, or the settings themselves. The last one counts.
