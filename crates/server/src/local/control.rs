@@ -40,7 +40,13 @@ impl From<LedgerError> for Failed {
             LedgerError::AlreadyUndone(_) | LedgerError::Undo(_) | LedgerError::NothingToUndo => {
                 (StatusCode::CONFLICT, "not_undoable")
             }
-            _ => (StatusCode::INTERNAL_SERVER_ERROR, "ledger"),
+            LedgerError::Io { .. }
+            | LedgerError::Outside { .. }
+            | LedgerError::Ambiguous { .. }
+            | LedgerError::Exists(_)
+            | LedgerError::NoMessage { .. }
+            | LedgerError::TooFewTurns { .. }
+            | LedgerError::Encode(_) => (StatusCode::INTERNAL_SERVER_ERROR, "ledger"),
         };
         Self::new(status, kind, error.to_string())
     }
@@ -50,7 +56,13 @@ impl From<ManageError> for Failed {
     fn from(error: ManageError) -> Self {
         match error {
             ManageError::Ledger(error) => error.into(),
-            other => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "session", other.to_string()),
+            ManageError::Prepare(_)
+            | ManageError::Wire(_)
+            | ManageError::Injected(_)
+            | ManageError::Write(_)
+            | ManageError::Panicked => {
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "session", error.to_string())
+            }
         }
     }
 }

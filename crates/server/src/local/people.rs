@@ -146,10 +146,10 @@ pub(super) fn act(shared: &Shared, call: &Call, id: &str, what: &str) -> Respons
         Ok(did) => respond::see(&format!("{page}?did={did}"), None),
         Err(error) => {
             tracing::warn!("{what} on the page failed: {error}");
-            match error {
-                ManageError::Ledger(LedgerError::NoSession(_)) => super::nothing_here(),
-                _ => respond::see(&format!("{page}?did=failed"), None),
+            if matches!(error, ManageError::Ledger(LedgerError::NoSession(_))) {
+                return super::nothing_here();
             }
+            respond::see(&format!("{page}?did=failed"), None)
         }
     }
 }
@@ -171,9 +171,7 @@ pub(super) fn pause(shared: &Shared, id: &SessionId, on: bool, by: By) -> Result
 }
 
 fn failed(error: &LedgerError) -> Response<Body> {
-    let status = match error {
-        LedgerError::NoSession(_) => StatusCode::NOT_FOUND,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
+    let is_unknown = matches!(error, LedgerError::NoSession(_));
+    let status = if is_unknown { StatusCode::NOT_FOUND } else { StatusCode::INTERNAL_SERVER_ERROR };
     respond::answer(status, Kind::Plain, format!("{error}\n"))
 }

@@ -106,6 +106,7 @@ async fn it_is_legible_in_the_dark_in_the_light_and_on_a_phone() {
                 [("home", format!("http://{}/", world.proxy.address())), ("session", page.clone())]
             {
                 browser.open(&address).await;
+                browser.shoot(&format!("{name}-{scheme}-{width}-closed")).await;
                 browser
                     .run("document.querySelectorAll('details').forEach(details => details.open = true)")
                     .await;
