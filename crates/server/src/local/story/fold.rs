@@ -141,11 +141,7 @@ impl Telling {
                 let is_live = in_force.contains(&checkpoint.id);
                 let mut took = Vec::new();
                 if is_live {
-                    self.order.bring_in(&checkpoint.items);
-                    self.brought.extend(checkpoint.items.iter().filter_map(|item| match item {
-                        Item::New(message) => Some(message.id.clone()),
-                        Item::Keep { .. } => None,
-                    }));
+                    self.brought.extend(self.order.bring_in(&checkpoint.items));
                     let before = self.shown();
                     self.view.replace(&checkpoint, entries);
                     took = self.went(before, Gone::Condensed, &checkpoint.id);
@@ -247,19 +243,27 @@ impl Order {
         }
     }
 
-    /// What a checkpoint brings in stands before what it keeps next.
-    fn bring_in(&mut self, items: &[Item]) {
+    /// What a checkpoint brings in stands before what it keeps next. So does a placeholder that it keeps and whose fold was undone
+    /// since: only the checkpoint shows it now. Returns what was brought in.
+    fn bring_in(&mut self, items: &[Item]) -> Vec<MessageId> {
+        let mut brought = Vec::new();
         for (at, item) in items.iter().enumerate() {
-            let Item::New(message) = item else { continue };
-            let next = items[at..].iter().find_map(|item| match item {
-                Item::Keep { id, .. } => Some(id),
-                Item::New(_) => None,
+            let id = match item {
+                Item::New(message) => &message.id,
+                Item::Keep { id, .. } if !self.1.contains_key(id) => id,
+                Item::Keep { .. } => continue,
+            };
+            let next = items[at + 1..].iter().find_map(|item| match item {
+                Item::Keep { id, .. } if self.1.contains_key(id) => Some(id),
+                Item::Keep { .. } | Item::New(_) => None,
             });
             match next {
-                Some(next) => self.insert_before(next, message.id.clone()),
-                None => self.push(message.id.clone()),
+                Some(next) => self.insert_before(next, id.clone()),
+                None => self.push(id.clone()),
             }
+            brought.push(id.clone());
         }
+        brought
     }
 
     fn finish(self) -> Vec<MessageId> {
