@@ -31,7 +31,7 @@ fn without_keys_this_machine_is_looked_at() {
     let world = World::new();
     let (code, findings) = doctor(&world, None, &[]);
     assert_eq!((code, &findings["works"]), (Some(0), &json!(true)), "{findings:#}");
-    for what in ["version", "config", "home", "ledgers", "proxy"] {
+    for what in ["version", "config", "home", "ledgers", "proxy", "page"] {
         assert_eq!(finding(&findings, "this machine", what)["verdict"], "works", "{findings:#}");
     }
     let key = finding(&findings, "api.anthropic.com", "key");

@@ -85,7 +85,6 @@ pub(super) fn proxy(server: &Running) -> (Verdict, String) {
 pub(super) fn page(server: &Running) -> (Verdict, String) {
     match get(server, "/") {
         Ok((200, body)) => (Works, format!("{} bytes, with its token only", body.len())),
-        Ok((404, _)) => (Note, "this build has none".to_owned()),
         Ok((status, _)) => (Broken, format!("answers with {status}")),
         Err(error) => (Broken, format!("does not answer: {error}")),
     }
