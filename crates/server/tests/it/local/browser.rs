@@ -176,7 +176,7 @@ async fn it_works_without_script() {
     browser.click("[data-item]").await;
     browser.click(".edit summary").await;
     browser.click(".edit form button").await;
-    assert!(browser.address().await.ends_with("?did=undone"));
+    browser.until_at("?did=undone").await;
     talk.say(&world, "Go on", "Done.").await;
     assert!(world.sent().to_string().contains("the-needle"));
     browser.assert_well_behaved(world.proxy.address()).await;

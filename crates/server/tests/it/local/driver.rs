@@ -122,6 +122,15 @@ impl Browser {
         self.until(&format!("document.body && document.body.innerText.includes({})", json!(text))).await;
     }
 
+    /// Waits until the page is another one; without scripts there is no other way to tell.
+    pub(crate) async fn until_at(&self, end: &str) {
+        let begun = Instant::now();
+        while !self.address().await.ends_with(end) {
+            assert!(begun.elapsed() < PATIENCE, "still at {}", self.address().await);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     pub(crate) async fn click(&self, selector: &str) {
         let found = self.post("/element", json!({ "using": "css selector", "value": selector })).await;
         let id = found.as_object().unwrap().values().next().unwrap().as_str().unwrap().to_owned();
