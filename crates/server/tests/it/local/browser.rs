@@ -174,6 +174,7 @@ async fn it_works_without_script() {
     browser.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
     browser.open(&format!("http://{}/?token={TOKEN}", world.proxy.address())).await;
     browser.click("[data-item]").await;
+    browser.until_at(&world.only_session().await).await;
     browser.click(".edit summary").await;
     browser.click(".edit form button").await;
     browser.until_at("?did=undone").await;
