@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use throughline_core::tokens::Counter;
-use throughline_core::{Message, Role, Wire};
+use throughline_core::{Message, Role, Wire, invariants};
 use throughline_engine::replay::Recording;
 use throughline_wire::{encode_messages, split_instructions};
 
@@ -54,10 +54,11 @@ impl Session {
 
     /// The body of a request.
     pub(super) fn body(&self, number: usize) -> Vec<u8> {
-        let said = &self.messages[..self.asked[number]];
+        // Transcripts hold results where they came in; clients send them behind their calls.
+        let (said, _) = invariants::repair(self.messages[..self.asked[number]].to_vec());
         match self.wire {
-            Wire::Anthropic => self.anthropic(said),
-            Wire::Responses | Wire::Chat => self.responses(said),
+            Wire::Anthropic => self.anthropic(&said),
+            Wire::Responses | Wire::Chat => self.responses(&said),
         }
         .into_bytes()
     }
