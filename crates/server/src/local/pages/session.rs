@@ -202,8 +202,19 @@ impl SessionPage<'_> {
         }
         out.push_str("<ul class=\"told\">\n");
         for (number, line) in ours.take(TOLD).enumerate() {
+            let sources: Vec<String> = self
+                .story
+                .sources(&line.message)
+                .iter()
+                .take(TOLD)
+                .map(|one| format!("<code>{}</code>", escape(one)))
+                .collect();
+            let from = match sources.is_empty() {
+                true => String::new(),
+                false => format!("<p class=\"small dim\">From {}</p>", sources.join(", ")),
+            };
             out.push_str(&format!(
-                "<li><details id=\"told{number}\"><summary data-item id=\"tolds{number}\">{} · {} tokens</summary><div class=\"box\"><pre>{}</pre></div></details></li>\n",
+                "<li><details id=\"told{number}\"><summary data-item id=\"tolds{number}\">{} · {} tokens</summary>{from}<div class=\"box\"><pre>{}</pre></div></details></li>\n",
                 line.message.at.map(time).unwrap_or_else(|| "at the start".to_owned()),
                 short(line.shown_tokens as f64),
                 escape(&middle_cut(&words(&line.message), LONGEST)),

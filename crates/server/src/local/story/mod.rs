@@ -126,6 +126,14 @@ impl Story {
         }
     }
 
+    /// What something that we told was made of, as the ledger says: memories, other sessions.
+    pub(crate) fn sources(&self, message: &Message) -> Vec<String> {
+        let told = |event: &&Event| event.data["message"] == message.id.as_str();
+        let events = self.events.iter().filter(told);
+        let lists = events.flat_map(|event| ["memories", "sessions"].map(|key| event.data[key].as_array()));
+        lists.flatten().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    }
+
     /// Tokens by fate, in the order of [`Fate::ALL`].
     pub(crate) fn shares(&self) -> [(Fate, Share); 5] {
         Fate::ALL.map(|fate| {

@@ -179,3 +179,18 @@ fn what_a_fold_took_stands_behind_its_placeholder() {
     assert_eq!(passages[0].before, "user: 1\nuser: 2\n");
     assert_eq!(passages[0].after.as_deref(), Some("two of them"));
 }
+
+#[test]
+fn what_was_told_names_its_sources() {
+    let mut message = Message::text(Role::User, "what is remembered");
+    message.flags.meta = true;
+    let data = serde_json::json!({ "message": message.id, "memories": ["one.md", "two.md"], "sessions": 3 });
+    let event = throughline_core::Event { at: None, name: "memory.told".to_owned(), data };
+    let records = vec![
+        (Origin::default(), Record::Message(Box::new(message.clone()))),
+        (Origin::default(), Record::Event(Box::new(event))),
+    ];
+    let story = fold::tell(records);
+    assert_eq!(story.sources(&message), ["one.md", "two.md"]);
+    assert!(story.sources(&Message::text(Role::User, "another")).is_empty());
+}
