@@ -86,7 +86,8 @@ impl Hub {
         let (mut awake, resting): (Vec<_>, Vec<_>) =
             self.threads().into_iter().partition(|thread| thread.is_awake());
         resting.iter().for_each(|thread| thread.account().rest(now));
-        awake.sort_by_key(|thread| std::cmp::Reverse(thread.activity.idle()));
+        // Looked at once each: requests come while this is sorted.
+        awake.sort_by_cached_key(|thread| std::cmp::Reverse(thread.activity.idle()));
         let mut count = awake.len();
         let mut bytes: usize = awake.iter().map(|thread| thread.activity.size()).sum();
         for thread in &awake {
