@@ -20,7 +20,10 @@ pub fn differs(case: &Case, direct: &Outcome, through: &Outcome) -> Option<Strin
             .then(|| format!("{:?} after a reset", through.how));
     }
     if direct.how != through.how {
-        return Some(format!("it ended {:?}, directly {:?}", through.how, direct.how));
+        let told = |outcome: &Outcome| {
+            format!("{:?} after status {} and {} bytes", outcome.how, outcome.status, outcome.body.len())
+        };
+        return Some(format!("it ended {}, directly {}", told(through), told(direct)));
     }
     if (direct.status, &direct.reason) != (through.status, &through.reason) {
         return Some(format!(

@@ -181,8 +181,14 @@ impl Worker<'_> {
             }
             if let Some(wrong) = wrong {
                 report.wrong(format!(
-                    "{} ({:?}, {:?}, injected {:?}, {:?} of {}): {wrong}",
-                    case.name, case.act.end, case.manner, case.injected, case.content, case.letter.line
+                    "{} ({:?}, {:?}, injected {:?}, {:?} of {}, arrived {} times): {wrong}",
+                    case.name,
+                    case.act.end,
+                    case.manner,
+                    case.injected,
+                    case.content,
+                    case.letter.line,
+                    arrived.len()
                 ));
             }
         });
