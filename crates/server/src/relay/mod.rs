@@ -15,7 +15,7 @@ use crate::upstream::RequestBody;
 use begun::Begun;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, request};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, request};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Either, Full, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
@@ -64,10 +64,16 @@ pub(crate) async fn pass_on(
     }
     if endpoint == Endpoint::Other {
         // Files and the like: nobody looks at them, and they may be large.
+        let body = if head.method == Method::GET || head.method == Method::HEAD {
+            // A chunked one would not be sent on, and left unread it would cost the client the end of its answer.
+            let read = Limited::new(body, shared.settings.limits.request_bytes).collect().await;
+            Either::Left(Full::new(read.map_err(|_| Broken)?.to_bytes()))
+        } else {
+            Either::Right(body)
+        };
         shared.counters.request(&head.headers, None, Outcome::Untouched);
-        let sent = Sending { shared: shared.clone(), api, head: head.clone() }
-            .send(&head.headers, Either::Right(body))
-            .await;
+        let sent =
+            Sending { shared: shared.clone(), api, head: head.clone() }.send(&head.headers, body).await;
         return match sent {
             Ok(response) => Ok(watch::untouched(response)),
             Err(error) => unreachable_upstream(shared, api, &error),
