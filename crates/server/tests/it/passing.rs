@@ -77,3 +77,31 @@ async fn who_wants_a_websocket_is_told_to_ask_over_http() {
     assert_eq!(world.ask(ask).await.status, 426);
     assert!(world.provider.requests().is_empty());
 }
+
+/// Every file below a folder, with what it holds.
+fn files(folder: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() { files(&path) } else { vec![(path.clone(), std::fs::read(path).unwrap())] }
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_pass_through_and_are_written_nowhere() {
+    const KEY: &str = "key-that-nobody-else-may-see-0123456789";
+    let world = World::new(Answer::text("Good day.")).await;
+    for header in ["x-api-key", "authorization", "api-key"] {
+        let ask =
+            Asking::post("/v1/messages", hello()).header(header, KEY).header("x-throughline-session", header);
+        assert_eq!(world.ask(ask).await.status, 200);
+        assert_eq!(world.provider.requests().last().unwrap().header(header), Some(KEY));
+    }
+    world.proxy.stop().await;
+    let files = files(world.home.root());
+    assert!(files.len() >= 3, "three sessions were kept: {files:?}");
+    for (path, bytes) in files {
+        assert!(!String::from_utf8_lossy(&bytes).contains(KEY), "{}", path.display());
+    }
+}
