@@ -176,7 +176,8 @@ impl AgentFlags {
             which: Which::New,
             limits: TurnLimits::default(),
             mode: self.permission_mode,
-            own_tools: own_tools(loaded),
+            // Both belong to our own agent.
+            own_tools: loaded.config.tools.unless_said(OwnTools { snip: true, recall: true }),
             environment: &process_environment,
             variables: std::env::vars_os().collect(),
             user_home: user_home(),
@@ -206,13 +207,6 @@ impl Model for Nobody {
         let message = "no model is set up".to_owned();
         Box::pin(async { Err(ModelError::Config { at: "nobody".to_owned(), message }) })
     }
-}
-
-/// Snip and Recall belong to our own agent, unless the user does not want them.
-fn own_tools(loaded: &Loaded) -> OwnTools {
-    let tools = loaded.config.tools;
-    let is_set = |key: &str| loaded.origin.contains_key(key);
-    OwnTools { snip: tools.snip || !is_set("tools.snip"), recall: tools.recall || !is_set("tools.recall") }
 }
 
 /// Sessions that ran in a folder, newest first. Sub-agents' are not among them.

@@ -8,6 +8,7 @@ use crate::output::yellow;
 use anyhow::{Context as _, bail};
 use std::net::SocketAddr;
 use std::time::Duration;
+use throughline_core::stages::OwnTools;
 use throughline_engine::config::{Config, ProxySettings};
 use throughline_model::process_environment;
 use throughline_server::{Limits, Managing, Scribe, Settings, Upstream, Upstreams};
@@ -124,7 +125,7 @@ impl Bases {
         let managing = Managing {
             profile: config.profile.clone(),
             window: config.window.tokens,
-            tools: config.tools.into(),
+            tools: config.tools.unless_said(USUAL_TOOLS),
             take_over_compaction: proxy.take_over_compaction,
             scribe: scribe.map(Scribe),
             memory,
@@ -133,6 +134,10 @@ impl Bases {
         Ok(Settings { manage: Some(managing), ..settings })
     }
 }
+
+/// What was cut is never out of the model's reach. `Snip` would write marks into all of the user's words, in every request: only who
+/// asks for it gets it.
+const USUAL_TOOLS: OwnTools = OwnTools { snip: false, recall: true };
 
 fn upstreams(proxy: &ProxySettings, bases: &Bases, listen: SocketAddr) -> anyhow::Result<Upstreams> {
     let mut upstreams = Upstreams::default();

@@ -4,8 +4,6 @@ use crate::kit::{Claude, Codex, Stage, Stopped, Way, are_whole, confined, says, 
 use serde_json::{Value, json};
 use throughline_testkit::{Answer, Playlist};
 
-const RECALL: &str = "[tools]\nrecall = true\n";
-
 /// How a tool or a call of it is written.
 const NAMED: &str = "\"name\":\"Recall\"";
 
@@ -54,7 +52,7 @@ fn claude_does_not_notice_what_the_proxy_answers() {
     confined(|| {
         let Some(_) = Claude::find() else { return };
         let input = |command: &str| json!({ "command": command, "description": "Look" });
-        let stopped = through(Way::Serve(RECALL), script("Bash", input), |stage| {
+        let stopped = through(Way::Serve(""), script("Bash", input), |stage| {
             let session = "6d0a1d70-5f0e-4c58-9d0b-0a5b3a1c0001";
             let ran = stage.claude(&["-p", "What colour is the door?", "--session-id", session]).ok();
             let said = ran.event("result")["result"].as_str().unwrap().to_owned();
@@ -70,7 +68,7 @@ fn codex_does_not_notice_what_the_proxy_answers() {
     confined(|| {
         let Some(_) = Codex::find() else { return };
         let input = |command: &str| json!({ "cmd": command, "yield_time_ms": 10000 });
-        let stopped = through(Way::Serve(RECALL), script("exec_command", input), |stage| {
+        let stopped = through(Way::Serve(""), script("exec_command", input), |stage| {
             let ran = stage.codex(&[], &["What colour is the door?"]).ok();
             assert!(ran.out.contains("The door is green."), "{}", ran.out);
             only_the_model_knows(stage);

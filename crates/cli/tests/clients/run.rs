@@ -14,7 +14,7 @@ fn claude_is_the_same_when_throughline_starts_it() {
     confined(|| {
         let Some(_) = Claude::find() else { return };
         let stopped = as_directly(
-            Way::Run,
+            &[Way::Run],
             Play {
                 script: || {
                     let input = json!({ "command": "echo one", "description": "Look" });
@@ -40,7 +40,7 @@ fn codex_is_the_same_when_throughline_starts_it() {
     confined(|| {
         let Some(_) = Codex::find() else { return };
         let stopped = as_directly(
-            Way::Run,
+            &[Way::Run],
             Play {
                 script: || {
                     let input = json!({ "cmd": "echo one", "yield_time_ms": 10000 });

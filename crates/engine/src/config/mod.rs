@@ -60,6 +60,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use throughline_core::pipeline;
 use throughline_core::profile::Profile;
+use throughline_core::stages::OwnTools;
 use throughline_memory::notes::NotesLimits;
 use throughline_model::GovernorLimits;
 use toml::Table;
@@ -163,7 +164,7 @@ impl Config {
             max_output: self.window.max_output.or_else(|| figure("max_output")),
             cache_edits: self.window.cache_edits,
             ttl: self.window.cache_ttl,
-            tools: self.tools.into(),
+            tools: self.tools.unless_said(OwnTools::default()),
             ..usual
         }
     }

@@ -31,14 +31,15 @@ impl Window {
 #[serde(default, deny_unknown_fields)]
 pub struct Tools {
     /// `Snip` (P2).
-    pub snip: bool,
+    pub snip: Option<bool>,
     /// `Recall` (B8).
-    pub recall: bool,
+    pub recall: Option<bool>,
 }
 
-impl From<Tools> for OwnTools {
-    fn from(tools: Tools) -> Self {
-        Self { snip: tools.snip, recall: tools.recall }
+impl Tools {
+    /// Those that are wanted, where nothing is said `usual`.
+    pub fn unless_said(self, usual: OwnTools) -> OwnTools {
+        OwnTools { snip: self.snip.unwrap_or(usual.snip), recall: self.recall.unwrap_or(usual.recall) }
     }
 }
 

@@ -119,7 +119,7 @@ impl SessionSettings {
         let settings = Self {
             profile: config.profile.clone(),
             window: config.window.tokens,
-            tools: config.tools.into(),
+            tools: config.tools.unless_said(OwnTools::default()),
             ttl: config.window.cache_ttl,
             notes: Some(config.notes),
             wording,

@@ -11,7 +11,7 @@ mod trace;
 pub(crate) use confined::confined;
 pub(crate) use program::{Claude, Codex, Python};
 pub(crate) use serve::Stopped;
-pub(crate) use stage::{Play, Ran, Stage, Way, as_directly, both_ways, through};
+pub(crate) use stage::{FAITHFUL, Play, Ran, Stage, Way, as_directly, both_ways, through};
 use throughline_core::invariants;
 
 use throughline_core::Usage;

@@ -17,9 +17,10 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| {
     )
     .unwrap()
 });
-/// Sockets, processes, and names for people.
+/// Sockets, processes, names for people, and numbers by who was first.
 static PROCESSES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"/cc-socks/\d+|"process_id":"\d+"|"slug":"[a-z-]+"|"run_id":"[0-9a-z-]+""#).unwrap()
+    Regex::new(r#"/cc-socks/\d+|"id":"item_\d+"|"process_id":"\d+"|"slug":"[a-z-]+"|"run_id":"[0-9a-z-]+""#)
+        .unwrap()
 });
 /// What is said of a command.
 static COMMANDS: LazyLock<Regex> =

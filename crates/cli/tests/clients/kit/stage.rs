@@ -2,7 +2,7 @@
 
 use super::serve::{Serve, Stopped};
 use super::tap::{Heard, Tap};
-use super::trace::{Trace, transcripts};
+use super::trace::{Trace, offered, transcripts};
 use super::{Claude, Codex, Python};
 use serde_json::Value;
 use std::fs;
@@ -225,18 +225,26 @@ impl Stage {
     }
 }
 
-/// Plays a scene directly and by way of the proxy, and compares: what the client printed, what it keeps on disk, what its
-/// provider saw. What the proxy kept is given back.
+/// `throughline serve` as it comes: the model is offered `Recall`.
+const USUAL: Way<'_> = Way::Serve("");
+/// Without it, requests that need nothing arrive to the byte, headers included.
+pub(crate) const FAITHFUL: Way<'_> = Way::Serve("[tools]\nrecall = false\n");
+
+/// Plays a scene directly and by way of the proxy, as it comes and as faithful as it can be, and compares: what the client
+/// printed, what it keeps on disk, what its provider saw. What the proxy kept at last is given back.
 #[track_caller]
 pub(crate) fn both_ways<S: Script>(play: Play<impl Fn() -> S, impl Fn(&Stage)>) -> Stopped {
-    as_directly(Way::Serve(""), play)
+    as_directly(&[FAITHFUL, USUAL], play)
 }
 
-/// The same, with another way than `throughline serve` as it comes.
+/// The same, with other ways.
 #[track_caller]
-pub(crate) fn as_directly<S: Script>(way: Way<'_>, play: Play<impl Fn() -> S, impl Fn(&Stage)>) -> Stopped {
+pub(crate) fn as_directly<S: Script>(
+    ways: &[Way<'_>],
+    play: Play<impl Fn() -> S, impl Fn(&Stage)>,
+) -> Stopped {
     let root = tempfile::tempdir().unwrap();
-    // At the same place both times: clients write down where they are.
+    // At the same place each time: clients write down where they are.
     let folder = root.path().join("stage");
     let played = |way| {
         let stage = Stage::set(&folder, (play.script)(), way);
@@ -248,23 +256,26 @@ pub(crate) fn as_directly<S: Script>(way: Way<'_>, play: Play<impl Fn() -> S, im
         }
         stage.strike()
     };
-    let (direct, _) = played(Way::Directly);
-    fs::rename(&folder, root.path().join("direct")).unwrap();
-    let (proxied, stopped) = played(way);
-    direct.is_also(&proxied);
+    let (direct, mut stopped) = played(Way::Directly);
+    for (at, way) in ways.iter().enumerate() {
+        fs::rename(&folder, root.path().join(format!("before {at}"))).unwrap();
+        let (proxied, left) = played(*way);
+        direct.is_also(&proxied);
+        stopped = left;
+    }
     let mut stopped = stopped.unwrap_or_else(|| Stopped::in_folder(&folder));
     stopped.keep(root);
     stopped
 }
 
-/// What the client sent is what its provider saw, to the byte.
+/// What the client sent is what its provider saw, to the byte, but for the tool that the model is offered.
 #[track_caller]
 fn unchanged(heard: &[Heard], seen: &[Seen]) {
-    let mut seen: Vec<(String, &[u8])> =
-        seen.iter().map(|seen| (target(seen), seen.body.as_slice())).collect();
+    let mut seen: Vec<(String, Vec<u8>)> =
+        seen.iter().map(|seen| (target(seen), without_recall(seen))).collect();
     for heard in heard {
         // Of two that are on their way at once either may arrive first.
-        let at = seen.iter().position(|(target, body)| *target == heard.target && **body == heard.body);
+        let at = seen.iter().position(|(target, body)| *target == heard.target && *body == heard.body);
         let at = at.unwrap_or_else(|| panic!("{} did not arrive as it was sent", heard.target));
         seen.remove(at);
     }
@@ -273,6 +284,20 @@ fn unchanged(heard: &[Heard], seen: &[Seen]) {
         "the proxy asked on its own: {:?}",
         seen.iter().map(|seen| &seen.0).collect::<Vec<_>>()
     );
+}
+
+/// The request without our tool at the end of its tools.
+fn without_recall(seen: &Seen) -> Vec<u8> {
+    let body: Value = serde_json::from_slice(&seen.body).unwrap_or_default();
+    match offered(&body) {
+        Some(tool) => {
+            let body = String::from_utf8(seen.body.clone()).unwrap();
+            let parts: Vec<&str> = body.split(&format!(",{tool}")).collect();
+            assert_eq!(parts.len(), 2, "it stands there once: {body}");
+            parts.concat().into_bytes()
+        }
+        None => seen.body.clone(),
+    }
 }
 
 fn target(seen: &Seen) -> String {

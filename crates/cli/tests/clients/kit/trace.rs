@@ -13,6 +13,10 @@ const KEPT: [&str; 2] = ["home/.claude/projects", "home/.codex/sessions"];
 /// What is left of a scene.
 pub(super) struct Trace {
     parts: Vec<(String, String)>,
+    /// The codings that each request said it can take.
+    codings: Vec<Option<String>>,
+    /// Whether the model was offered our tool: answers are not compressed then.
+    is_offered: bool,
 }
 
 impl Trace {
@@ -22,7 +26,7 @@ impl Trace {
         for url in urls {
             normal.replace(url, "<address>");
         }
-        let mut parts = Vec::new();
+        let (mut parts, mut codings, mut is_offered) = (Vec::new(), Vec::new(), false);
         let mut seen: Vec<&Seen> = requests.iter().collect();
         // Of those that are sent at once, any may arrive first.
         seen.sort_by_key(|seen| if is_sent_with_others(seen) { seen.body.clone() } else { Vec::new() });
@@ -31,17 +35,25 @@ impl Trace {
                 .headers
                 .iter()
                 .filter(|(name, _)| {
-                    !["host", "connection", "content-length"].contains(&name.to_lowercase().as_str())
+                    !["host", "connection", "content-length", "accept-encoding"]
+                        .contains(&name.to_lowercase().as_str())
                 })
                 .map(|(name, value)| format!("{name}: {value}"))
                 .collect();
             headers.sort();
             let head = format!("{} {}?{}\n{}", seen.method, seen.path, seen.query, headers.join("\n"));
-            let body = sorted(seen.json().clone());
+            codings.push(seen.header("accept-encoding").map(str::to_owned));
+            let mut body = sorted(seen.json().clone());
+            if offered(&body).is_some() {
+                is_offered = true;
+                body["tools"].as_array_mut().map(Vec::pop);
+            }
             parts.push((format!("request {at}"), normal.text(&format!("{head}\n\n{body}"))));
         }
         for (at, ran) in ran.iter().enumerate() {
-            let lines: Vec<String> = ran.out.lines().map(|line| normal.line(line)).collect();
+            let mut lines: Vec<String> = ran.out.lines().map(|line| normal.line(line)).collect();
+            // Of commands that Codex runs at once, any may start first.
+            lines.chunk_by_mut(|a, b| is_command(a) && is_command(b)).for_each(<[String]>::sort);
             parts.push((format!("output {at}"), format!("{:?}\n{}", ran.code, lines.join("\n"))));
             parts.push((format!("complaints {at}"), normal.text(&ran.err)));
         }
@@ -56,7 +68,7 @@ impl Trace {
             let lines = text.lines().filter(|line| !is_by_the_clock(line)).map(|line| normal.line(line));
             parts.push((name, lines.collect::<Vec<String>>().join("\n")));
         }
-        Self { parts }
+        Self { parts, codings, is_offered }
     }
 
     /// The other is the same.
@@ -67,13 +79,26 @@ impl Trace {
             assert!(name == other && direct == proxied, "{}", difference((name, direct), (other, proxied)));
         }
         assert_eq!(names(self), names(other), "the same parts");
+        if !other.is_offered {
+            assert_eq!(self.codings, other.codings);
+        }
     }
+}
+
+/// Our tool, if a request offers it.
+pub(super) fn offered(body: &Value) -> Option<&Value> {
+    let last = body["tools"].as_array()?.last()?;
+    [&last["name"], &last["function"]["name"]].into_iter().any(|name| name == "Recall").then_some(last)
 }
 
 /// The SDKs' asynchronous calls, and what Claude Code counts.
 fn is_sent_with_others(seen: &Seen) -> bool {
     let is_async = seen.header("x-stainless-async").is_some_and(|value| value != "false");
     is_async || seen.path.ends_with("/count_tokens")
+}
+
+fn is_command(line: &str) -> bool {
+    line.contains(r#""type":"command_execution""#)
 }
 
 /// What clients keep of their sessions below a folder, one after the other.

@@ -71,8 +71,13 @@ const GOVERNOR: &[Note] = &[
 ];
 
 const TOOLS: &[Note] = &[
-    note("snip", "Whether the model is given `Snip`, to drop turns by itself."),
-    note("recall", "Whether the model is given `Recall`, to read again what was cut."),
+    note("snip", "Whether the model is given `Snip`, to drop turns by itself. Unset: in `chat` and `exec`.")
+        .kind(Kind::Bool),
+    note(
+        "recall",
+        "Whether the model is given `Recall`, to read again what was cut. Unset: in `chat`, `exec` and through the proxy.",
+    )
+    .kind(Kind::Bool),
 ];
 
 const AGENT: &[Note] = &[

@@ -47,7 +47,7 @@ fn every_key_is_explained_with_its_value_and_origin() {
         (None, Some("true"))
     );
     let snip = of("tools.snip");
-    assert_eq!((snip.value.as_deref(), snip.default.as_deref()), (Some("true"), Some("false")));
+    assert_eq!((snip.value.as_deref(), snip.default.as_deref()), (Some("true"), None));
     assert_eq!(of("window.cache_ttl").value.as_deref(), Some("\"short\""));
     assert_eq!(of("window.cache_ttl").origin, Origin::Default);
 }
