@@ -136,6 +136,8 @@ pub(crate) struct Counters {
     pub(crate) sent: Count,
     /// Bytes of the answers that were looked at.
     pub(crate) answered: Count,
+    /// Requests that were sent once more because a kept connection was gone.
+    pub(crate) resent: Count,
     /// How long deciding took.
     pub(crate) deciding: Histogram,
 }

@@ -74,8 +74,8 @@ impl Server {
         let failed = |error| StartError::Listen { address: settings.listen, error };
         let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let client = Client::new(&settings.upstreams, settings.limits.connect)?;
         let counters = Arc::new(Counters::default());
+        let client = Client::new(&settings.upstreams, settings.limits.connect, counters.clone())?;
         let manage = |managing| Arc::new(Manager::new(&settings, managing, counters.clone()));
         let manager = settings.manage.clone().map(manage);
         let shared =

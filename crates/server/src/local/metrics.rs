@@ -6,12 +6,14 @@ use crate::counters::{Asker, BOUNDS, Counters, Outcome, WIRES};
 use crate::manage::{Figures, Reports, SessionSnapshot, Snapshot};
 use crate::relay::Body;
 use crate::serve::Shared;
+use crate::upstream::Connections;
 use http::{Response, StatusCode};
 use std::fmt::{Display, Write as _};
 
 /// All of them.
 pub(super) fn answer(shared: &Shared) -> Response<Body> {
     let mut text = text(&shared.counters);
+    connections(&mut text, shared.client.connections());
     if let Some(manager) = &shared.manager {
         managed(&mut text, &manager.world.reports, &manager.snapshot());
     }
@@ -79,6 +81,17 @@ fn text(counters: &Counters) -> Exposition {
     out
 }
 
+fn connections(out: &mut Exposition, Connections { busy, kept }: Connections) {
+    let name = "throughline_upstream_connections";
+    out.family(
+        name,
+        Type::Gauge,
+        "Connections to providers: those that bring an answer, those kept for the next.",
+    );
+    out.sample(name, &[("state", "busy")], busy);
+    out.sample(name, &[("state", "kept")], kept);
+}
+
 /// What there is to say of a server that does more than pass requests on.
 fn managed(out: &mut Exposition, reports: &Reports, snapshot: &Snapshot) {
     figures(out, &snapshot.total);
@@ -111,6 +124,11 @@ fn requests(out: &mut Exposition, counters: &Counters) {
     let answers = counters.answers().map(|(class, count)| (class, count as f64));
     let help = "Answers of providers, by the class of their status; none: there was no answer.";
     out.counters(("throughline_upstream_answers_total", help), "code", answers);
+    let name = "throughline_upstream_resent_total";
+    let help =
+        "Requests sent once more, because the provider had closed the connection kept from an earlier one.";
+    out.family(name, Type::Counter, help);
+    out.sample(name, &[], counters.resent.get());
     let bytes = [("received", counters.received.get() as f64), ("sent", counters.sent.get() as f64)];
     let help =
         "Bytes of requests that hold a conversation, as received from clients and as sent to providers.";

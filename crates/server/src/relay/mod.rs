@@ -11,7 +11,7 @@ use crate::counters::Outcome;
 use crate::endpoint::{Api, Endpoint};
 use crate::manage::{Asked, LocalAnswer, Turn, Verdict};
 use crate::serve::Shared;
-use crate::upstream::RequestBody;
+use crate::upstream::{RequestBody, SendError};
 use begun::Begun;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -28,6 +28,9 @@ pub(crate) use coding::legible;
 
 /// What a client is sent.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
+
+/// Bytes of a body that is read before it is sent on, though nobody looks at it.
+const SMALL: u64 = 1 << 20;
 
 /// The provider's connection broke before it answered: the client's ends too, as it would have without us.
 #[derive(Debug, thiserror::Error)]
@@ -63,9 +66,10 @@ pub(crate) async fn pass_on(
         return Ok(error_answer(api, StatusCode::UPGRADE_REQUIRED, "upgrade_required", why));
     }
     if endpoint == Endpoint::Other {
-        // Files and the like: nobody looks at them, and they may be large.
-        let body = if head.method == Method::GET || head.method == Method::HEAD {
-            // A chunked one would not be sent on, and left unread it would cost the client the end of its answer.
+        // Files and the like: nobody looks at them, and they may be large. A small one is read first, and can be sent again then.
+        let is_small = body.size_hint().exact().is_some_and(|bytes| bytes <= SMALL);
+        let body = if is_small || head.method == Method::GET || head.method == Method::HEAD {
+            // A chunked one of these would not be sent on, and left unread it would cost the client the end of its answer.
             let read = Limited::new(body, shared.settings.limits.request_bytes).collect().await;
             Either::Left(Full::new(read.map_err(|_| Broken)?.to_bytes()))
         } else {
@@ -169,11 +173,7 @@ impl Sending {
         Endpoint::of(&self.head.method, self.head.uri.path()) != Endpoint::Other
     }
 
-    async fn send(
-        &self,
-        headers: &HeaderMap,
-        body: RequestBody,
-    ) -> Result<Response<Incoming>, hyper_util::client::legacy::Error> {
+    async fn send(&self, headers: &HeaderMap, body: RequestBody) -> Result<Response<Incoming>, SendError> {
         let upstream = self.shared.settings.upstreams.of(self.api);
         let mut request = Request::new(body);
         *request.method_mut() = self.head.method.clone();
@@ -246,14 +246,14 @@ impl Sending {
 }
 
 /// What the client is told if its provider can't be reached.
-fn unreachable_upstream(
-    shared: &Shared,
-    api: Api,
-    error: &hyper_util::client::legacy::Error,
-) -> Result<Response<Body>, Broken> {
-    if !error.is_connect() {
-        return Err(Broken);
-    }
+fn unreachable_upstream(shared: &Shared, api: Api, error: &SendError) -> Result<Response<Body>, Broken> {
+    let error: &dyn Error = match error {
+        SendError::Connect(why) => why.as_ref(),
+        SendError::Broken(why) => {
+            tracing::debug!("no answer: {why}");
+            return Err(Broken);
+        }
+    };
     let mut why = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

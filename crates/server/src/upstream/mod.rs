@@ -1,8 +1,11 @@
 //! The providers that requests may go to.
 
 mod client;
+mod connect;
+mod pool;
+mod traffic;
 
-pub(crate) use client::{Client, RequestBody};
+pub(crate) use client::{Client, Connections, RequestBody, SendError};
 
 use crate::endpoint::Api;
 use http::Uri;
@@ -136,6 +139,15 @@ impl Upstream {
     /// Host and port, as the `host` header names them.
     pub(crate) fn authority(&self) -> &Authority {
         &self.authority
+    }
+
+    /// Where connections go.
+    fn root(&self) -> Uri {
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(PathAndQuery::from_static("/"));
+        Uri::from_parts(parts).unwrap_or_default()
     }
 
     /// The address there of what was asked for here.

@@ -5,6 +5,8 @@
 
 mod beside;
 mod faults;
+mod kept;
+mod kept_http2;
 mod kit;
 mod local;
 mod memory;

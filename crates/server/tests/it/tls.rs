@@ -21,12 +21,18 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 /// A provider that says which version it was asked by, and what it was sent.
 struct Provider {
-    address: SocketAddr,
-    certificate: String,
+    known: Known,
     seen: UnboundedReceiver<(Version, Bytes)>,
 }
 
-async fn provider(protocols: &[&[u8]]) -> Provider {
+/// A provider's address, and what to know it by.
+pub(crate) struct Known {
+    pub(crate) address: SocketAddr,
+    pub(crate) certificate: String,
+}
+
+/// What takes connections for `localhost`, and its certificate.
+pub(crate) fn acceptor(protocols: &[&[u8]]) -> (TlsAcceptor, String) {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
     let ring = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
@@ -37,7 +43,11 @@ async fn provider(protocols: &[&[u8]]) -> Provider {
         .with_single_cert(vec![cert.der().clone()], key)
         .unwrap();
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    (TlsAcceptor::from(Arc::new(config)), cert.pem())
+}
+
+async fn provider(protocols: &[&[u8]]) -> Provider {
+    let (acceptor, certificate) = acceptor(protocols);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (told, seen) = unbounded_channel();
@@ -66,10 +76,11 @@ async fn provider(protocols: &[&[u8]]) -> Provider {
             });
         }
     });
-    Provider { address, certificate: cert.pem(), seen }
+    Provider { known: Known { address, certificate }, seen }
 }
 
-async fn proxy_before(provider: &Provider, trusts: bool) -> (Running, TestHome) {
+/// A proxy before it, which may trust it.
+pub(crate) async fn proxy_before(provider: &Known, trusts: bool) -> (Running, TestHome) {
     let home = TestHome::new();
     let file = home.home.root().join("ca.pem");
     std::fs::write(&file, &provider.certificate).unwrap();
@@ -80,7 +91,8 @@ async fn proxy_before(provider: &Provider, trusts: bool) -> (Running, TestHome) 
     (Server::start(Settings::new(home.home.clone(), upstreams)).await.unwrap(), home)
 }
 
-const HELLO: &[u8] = br#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}"#;
+pub(crate) const HELLO: &[u8] =
+    br#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}"#;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_best_protocol_that_the_provider_has_is_spoken() {
@@ -89,7 +101,7 @@ async fn the_best_protocol_that_the_provider_has_is_spoken() {
         (&[b"http/1.1".as_slice()][..], Version::HTTP_11),
     ] {
         let mut provider = provider(protocols).await;
-        let (proxy, _home) = proxy_before(&provider, true).await;
+        let (proxy, _home) = proxy_before(&provider.known, true).await;
         for _ in 0..2 {
             let reply = Asking::post("/v1/messages", HELLO).of(proxy.address()).await;
             assert_eq!((reply.status, reply.text().as_str()), (200, "{\"ok\":1}"), "{expected:?}");
@@ -102,7 +114,7 @@ async fn the_best_protocol_that_the_provider_has_is_spoken() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_whose_certificate_nobody_vouches_for_is_sent_nothing() {
     let mut provider = provider(&[b"h2"]).await;
-    let (proxy, _home) = proxy_before(&provider, false).await;
+    let (proxy, _home) = proxy_before(&provider.known, false).await;
     let reply = Asking::post("/v1/messages", HELLO).of(proxy.address()).await;
     assert_eq!(reply.status, 502);
     assert!(reply.text().contains("certificate"), "{}", reply.text());

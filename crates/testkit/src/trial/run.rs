@@ -1,6 +1,6 @@
 //! Many requests, each directly and through.
 
-use super::{Answers, Caller, Case, Dice, How, Leave, Provider, Talk, differs, is_intact_or_valid};
+use super::{Answers, Caller, Case, Dice, End, How, Leave, Provider, Talk, differs, is_intact_or_valid};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -85,6 +85,15 @@ fn is_refused_as_too_large(case: &Case) -> bool {
     [b"HTTP/1.1 400".as_slice(), b"HTTP/1.1 413"].iter().any(|head| case.act.bytes.starts_with(head))
 }
 
+/// Whether not a byte of an answer may arrive: none is sent, or a reset overtakes it.
+fn may_bring_nothing(case: &Case) -> bool {
+    match case.act.end {
+        End::Reset => true,
+        End::Close => case.act.bytes.is_empty(),
+        End::Open | End::Stall => false,
+    }
+}
+
 struct Worker<'a> {
     provider: &'a Provider,
     trial: &'a Trial,
@@ -157,8 +166,12 @@ impl Worker<'_> {
                 Ok(was_edited) => edited = was_edited,
                 Err(why) => wrong = wrong.or(Some(why)),
             },
-            // One that is refused as too large may be made smaller and sent again.
-            [_, again @ ..] if !again.is_empty() && again.len() <= CURES && is_refused_as_too_large(case) => {
+            // One that is refused as too large may be made smaller and sent again. One of which a kept connection brought back
+            // nothing is sent once more.
+            [_, again @ ..]
+                if (again.len() <= CURES && is_refused_as_too_large(case))
+                    || (again.len() == 1 && may_bring_nothing(case)) =>
+            {
                 for arrived in &arrived {
                     match is_intact_or_valid(case, wire, arrived) {
                         Ok(was_edited) => edited |= was_edited,
@@ -168,7 +181,7 @@ impl Worker<'_> {
             }
             more => wrong = wrong.or(Some(format!("the provider was asked {} times", more.len()))),
         }
-        if case.act.end != super::End::Open {
+        if case.act.end != End::Open {
             direct.hang_up();
         }
         let is_same = wrong.is_none();
