@@ -76,7 +76,9 @@ impl Default for Managing {
             profile: Profile::throughline(),
             window: None,
             client_compacts_at: None,
-            tools: OwnTools::default(),
+            // What was cut is never out of the model's reach. `Snip` would write marks into all of the user's words, in every
+            // request: only who asks for it gets it.
+            tools: OwnTools { snip: false, recall: true },
             take_over_compaction: false,
             scribe: None,
             project: None,

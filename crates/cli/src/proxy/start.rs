@@ -8,7 +8,6 @@ use crate::output::yellow;
 use anyhow::{Context as _, bail};
 use std::net::SocketAddr;
 use std::time::Duration;
-use throughline_core::stages::OwnTools;
 use throughline_engine::config::{Config, ProxySettings};
 use throughline_model::process_environment;
 use throughline_server::{Limits, Managing, Scribe, Settings, Upstream, Upstreams};
@@ -122,22 +121,19 @@ impl Bases {
         ["claude-sonnet-4-5", "gpt-5"].into_iter().for_each(unpack_tables);
         let memory = memory::options(context, config);
         let scribe = memory.as_ref().map_or_else(|| memory::scribe(config), |memory| memory.scribe.clone());
+        let usual = Managing::default();
         let managing = Managing {
             profile: config.profile.clone(),
             window: config.window.tokens,
-            tools: config.tools.unless_said(USUAL_TOOLS),
+            tools: config.tools.unless_said(usual.tools),
             take_over_compaction: proxy.take_over_compaction,
             scribe: scribe.map(Scribe),
             memory,
-            ..Managing::default()
+            ..usual
         };
         Ok(Settings { manage: Some(managing), ..settings })
     }
 }
-
-/// What was cut is never out of the model's reach. `Snip` would write marks into all of the user's words, in every request: only who
-/// asks for it gets it.
-const USUAL_TOOLS: OwnTools = OwnTools { snip: false, recall: true };
 
 fn upstreams(proxy: &ProxySettings, bases: &Bases, listen: SocketAddr) -> anyhow::Result<Upstreams> {
     let mut upstreams = Upstreams::default();

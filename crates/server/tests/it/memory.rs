@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
+use throughline_core::stages::OwnTools;
 use throughline_engine::config::MemorySettings;
 use throughline_ledger::{Home, list};
 use throughline_memory::handbook::phase2::Workspace;
@@ -60,7 +61,9 @@ impl Town {
             chatgpt: None,
         };
         let mut settings = Settings::new(self.home().clone(), upstreams);
-        let mut managing = Managing { memory: Some(options()), ..Managing::default() };
+        // What is told is looked at here, not what is offered.
+        let tools = OwnTools::default();
+        let mut managing = Managing { memory: Some(options()), tools, ..Managing::default() };
         change(&mut managing);
         settings.manage = Some(managing);
         // A machine that is busy with other tests is not a slow store.

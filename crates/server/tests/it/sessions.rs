@@ -282,7 +282,11 @@ async fn what_requests_came_to_is_known_now_later_and_without_a_server() {
     let input = usage(&reply)["input_tokens"].as_u64().unwrap();
     let snapshot = world.proxy.stop().await.unwrap();
     let one = &snapshot.sessions[0];
-    assert_eq!((one.figures.requests, one.figures.changed), (1, 0));
+    assert_eq!(
+        (one.figures.requests, one.figures.changed, one.figures.edits),
+        (1, 1, 0),
+        "Recall is offered"
+    );
     assert_eq!(one.figures.usage.input, input);
     assert!(one.figures.dollars.as_f64() > 0.0 && one.figures.dollars_with.as_f64() > 0.0);
     assert_eq!(one.figures.prompt_with, one.figures.prompt_without);

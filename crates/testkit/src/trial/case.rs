@@ -207,9 +207,14 @@ fn draw_act(dice: &mut Dice, body: Vec<u8>, streamed: bool) -> (&'static str, Ac
         }
         13 => {
             let cut = dice.below(body.len());
-            let bytes =
-                if streamed { unended(head, &body[..cut]) } else { sized_as(head, &body[..cut], body.len()) };
-            ("stalls in the body", act(bytes, End::Stall), Leave::Reading(cut))
+            // Half an event, and half of an answer that is no stream, may be held: nobody can use it.
+            let (bytes, leave) = if streamed {
+                let events = body[..cut].windows(2).rposition(|end| end == b"\n\n").map_or(0, |at| at + 2);
+                (unended(head, &body[..cut]), Leave::Reading(events))
+            } else {
+                (sized_as(head, &body[..cut], body.len()), Leave::OnArrival)
+            };
+            ("stalls in the body", act(bytes, End::Stall), leave)
         }
         14..=16 => {
             let error = *dice.pick(&ERRORS);

@@ -33,7 +33,7 @@ pub(super) fn edits(
         grouped(all as u64)
     );
     if all == 0 {
-        out.push_str("<p class=\"dim\">Nothing was changed: the model sees what the client sent.</p>\n");
+        out.push_str("<p class=\"dim\">Nothing was cut: the model sees what the client sent.</p>\n");
     }
     for change in story.changes.iter().rev().skip(at * PAGE).take(PAGE) {
         out.push_str(&one(story, change, &change.undo(resumed), place));
