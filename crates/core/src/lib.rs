@@ -19,6 +19,7 @@
 pub mod archive;
 mod block;
 pub mod citation;
+mod client_session;
 pub mod compaction;
 mod content_hash;
 pub mod cost;
@@ -45,6 +46,7 @@ mod usage;
 mod view;
 
 pub use block::{Block, Body, CallKind, Media, ResultContent, Source, ToolCall, ToolInput, ToolResult};
+pub use client_session::ClientSession;
 pub use content_hash::content_id;
 pub use edit::{Edit, Op, Overlay, Stage};
 pub use fragment::{Fragment, Speaker};

@@ -2,7 +2,7 @@
 
 use crate::compaction::Verdict;
 use crate::json::parse_json;
-use crate::{Edit, EditId, Message, MessageId, Overlay, SessionId};
+use crate::{ClientSession, Edit, EditId, Message, MessageId, Overlay, SessionId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -52,6 +52,9 @@ pub struct Meta {
     /// The session whose agent started this one as a sub-agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<SessionId>,
+    /// The client's own session, where the client is not Throughline: two ledgers with the same one hold the same conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_session: Option<ClientSession>,
     /// What else the client recorded at the start.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -69,6 +72,7 @@ impl Meta {
             client_version: None,
             forked_from: None,
             parent_session: None,
+            client_session: None,
             extra: Map::new(),
         }
     }
@@ -237,9 +241,23 @@ pub struct Card {
     /// The session whose sub-agent this is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<SessionId>,
+    /// The client's own session, as [`Meta::client_session`]. [`Card::client_session`] knows it of older ledgers, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_session: Option<ClientSession>,
     /// How far the file it was imported from has been read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watermark: Option<Watermark>,
+}
+
+impl Card {
+    /// The client's own session. Ledgers that were imported before it was written down are named by it.
+    pub fn client_session(&self) -> Option<ClientSession> {
+        let imported = || {
+            self.watermark.as_ref()?;
+            Some(ClientSession::of_transcript(&self.client, self.session.as_ref()?))
+        };
+        self.client_session.clone().or_else(imported)
+    }
 }
 
 /// Whether memory may be made of a session.

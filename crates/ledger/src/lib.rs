@@ -12,6 +12,7 @@
 
 pub mod blobs;
 mod check;
+mod copies;
 mod error;
 mod home;
 pub mod import;
@@ -23,6 +24,7 @@ pub mod session;
 mod writer;
 
 pub use check::{Check, check};
+pub use copies::Copies;
 pub use error::{LedgerError, Problem, ProblemKind};
 pub use home::{Home, session_of, write_private};
 pub use lines::{BackwardLines, Content, ForwardLines, Line, MAX_LINE};

@@ -96,6 +96,7 @@ fn card_from_front(home: &Home, path: &Path) -> Result<Card, LedgerError> {
         card.updated = Some(meta.created);
         card.cwd = meta.cwd;
         card.client = meta.client;
+        card.client_session = meta.client_session;
     }
     Ok(card)
 }

@@ -71,6 +71,7 @@ impl Writer {
             client: meta.client.clone(),
             forked_from: meta.forked_from.as_ref().map(|fork| fork.session.clone()),
             parent_session: meta.parent_session.clone(),
+            client_session: meta.client_session.clone(),
             ..Card::default()
         };
         let mut writer = Self::locked(home, path, file, policy)?;
@@ -318,6 +319,7 @@ fn note_on_card(card: &mut Card, record: &Record) {
                 card.forked_from = Some(fork.session.clone());
             }
             card.parent_session = card.parent_session.take().or_else(|| meta.parent_session.clone());
+            card.client_session = card.client_session.take().or_else(|| meta.client_session.clone());
         }
         Record::Message(message) => note_message(card, message),
         Record::Turn(turn) => {

@@ -84,6 +84,7 @@ async fn stocked(world: &World) -> Arc<dyn Store> {
     let home = HomeId::of(&world.home()).unwrap();
     let (project, ledger) = (key(world), "x.jsonl".to_owned());
     let wanted = Wanted::Extract {
+        instead_of: Vec::new(),
         session: old(),
         home: home.clone(),
         project: project.clone(),

@@ -1,7 +1,7 @@
 //! `throughline` alone: import what there is, or the sample, and list it.
 
-use super::sessions::import::{import_and_index, places, tell};
-use super::sessions::list::print;
+use super::sessions::import::{How, import_and_index, places, tell};
+use super::sessions::list::{print, without_copies};
 use crate::context::Context;
 use crate::outln;
 use crate::output::dim;
@@ -24,7 +24,7 @@ pub(crate) fn run(context: &Context) -> anyhow::Result<ExitCode> {
         found = discover_in(&[folder]);
         sample = true;
     }
-    let report = import_and_index(context, &found, false)?;
+    let report = import_and_index(context, &found, How::default())?;
     if sample {
         for file in report.files.iter().filter(|file| file.outcome == Outcome::Imported) {
             for session in &file.sessions {
@@ -42,6 +42,7 @@ pub(crate) fn run(context: &Context) -> anyhow::Result<ExitCode> {
         }
     }
     let mut listed = list(&context.home)?;
+    without_copies(&mut listed);
     listed.retain(|session| session.card.parent_session.is_none());
     if context.json {
         crate::output::json(

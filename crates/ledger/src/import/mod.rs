@@ -7,6 +7,7 @@
 //! - **Once.** A message is in its ledger once, however often and in however many pieces its file is imported, and
 //!   whatever cut an import off.
 //! - **All.** What can't be read is reported and its text kept; what is left out is counted, with the reason.
+//! - **Not beside itself.** A session that came by way of the proxy is here already; its transcript is imported only if it says more.
 //! - **In constant memory.** One line, a few batches, and what is recent; what must be remembered of older messages
 //!   lies in scratch files. Never what was said.
 
@@ -20,6 +21,7 @@ mod mend;
 mod node;
 mod outcome;
 mod peek;
+mod proxied;
 mod pump;
 mod read;
 mod report;
@@ -37,5 +39,5 @@ pub use discover::{Discovery, PassedOver, Places, discover, discover_in};
 pub use outcome::{Facts, ForkRef, Importer, Lane, LineOutcome, Output};
 pub use read::read;
 pub use report::{BadLine, FileReport, ImportReport, Outcome, Progress};
-pub use run::import;
+pub use run::{ImportOptions, import};
 pub use source::Format;

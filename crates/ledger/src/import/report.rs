@@ -12,6 +12,8 @@ pub struct ImportReport {
     pub files: Vec<FileReport>,
     /// Messages added.
     pub messages: u64,
+    /// Files that were left alone because their sessions are here by way of the proxy.
+    pub proxied: u64,
     /// Bytes of transcripts that were read.
     pub bytes: u64,
     /// Lines that were left out, by reason.
@@ -33,6 +35,9 @@ pub struct FileReport {
     pub outcome: Outcome,
     /// The session it holds, and those of its sub-agents.
     pub sessions: Vec<SessionId>,
+    /// The session that holds all of it, or a part, by way of the proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxied: Option<SessionId>,
     /// Its lines.
     pub lines: u64,
     /// Messages added.
@@ -58,6 +63,8 @@ pub enum Outcome {
     Continued,
     /// Nothing new in it.
     Unchanged,
+    /// All of it is here by way of the proxy: nothing was imported.
+    Proxied,
     /// It is not the file that was imported before: what was new in it was added.
     Replaced,
     /// Nothing in it belongs in a ledger.
@@ -103,6 +110,7 @@ impl FileReport {
             format: None,
             outcome,
             sessions: Vec::new(),
+            proxied: None,
             lines: 0,
             messages: 0,
             skipped: BTreeMap::new(),

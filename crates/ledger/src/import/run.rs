@@ -7,6 +7,7 @@
 use super::discover::Discovery;
 use super::lanes::Lanes;
 use super::outcome::{ForkRef, Lane, Output};
+use super::proxied::{Proxied, Share};
 use super::pump::{self, Piece};
 use super::report::{FileReport, ImportReport, Outcome, Progress};
 use super::scratch::Scratch;
@@ -19,18 +20,36 @@ use crate::{Home, LedgerError, SyncPolicy, Writer};
 use serde_json::json;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use throughline_core::{ForkPoint, Meta, Record, SessionId};
+use throughline_core::{ClientSession, ForkPoint, Meta, Record, SessionId};
 
 /// Pieces that parsing may be ahead of writing.
 const AHEAD: usize = 4;
 
+/// How an import goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportOptions {
+    /// When what was written is forced to disk.
+    pub policy: SyncPolicy,
+    /// Sessions that are here by way of the proxy are imported all the same.
+    pub copies: bool,
+}
+
+impl From<SyncPolicy> for ImportOptions {
+    fn from(policy: SyncPolicy) -> Self {
+        Self { policy, copies: false }
+    }
+}
+
 /// One import.
 struct Import<'a> {
     home: &'a Home,
-    policy: SyncPolicy,
+    options: ImportOptions,
     progress: &'a mut dyn FnMut(Progress<'_>),
     /// Ledgers by the session in their file name.
     ledgers: HashMap<String, PathBuf>,
+    proxied: Proxied,
+    /// Transcripts that were left alone because their sessions came by way of the proxy.
+    left: HashMap<SessionId, PathBuf>,
     report: ImportReport,
     place: (usize, usize),
     done: u64,
@@ -40,11 +59,11 @@ struct Import<'a> {
 /// Imports what was discovered. Trouble with one file is reported and does not stop the others.
 ///
 /// Running it again is harmless: what is in the ledgers already is not added twice, whether the last run ended well or
-/// was cut off at any point.
+/// was cut off at any point. A transcript of a session that came by way of the proxy is imported only where it says more than that.
 pub fn import(
     home: &Home,
     found: &Discovery,
-    policy: SyncPolicy,
+    options: impl Into<ImportOptions>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<ImportReport, LedgerError> {
     let mut ledgers = HashMap::new();
@@ -56,7 +75,9 @@ pub fn import(
     let total = found.files.iter().map(|path| size(path)).sum();
     let report = ImportReport { passed_over: found.passed_over.clone(), ..ImportReport::default() };
     let place = (0, found.files.len());
-    let mut run = Import { home, policy, progress, ledgers, report, place, done: 0, total };
+    let proxied = Proxied::find(home, ledgers.values());
+    let (options, left) = (options.into(), HashMap::new());
+    let mut run = Import { home, options, progress, ledgers, proxied, left, report, place, done: 0, total };
     // Forks whose parent has not been imported yet wait for it.
     let mut waiting = Vec::new();
     for path in &found.files {
@@ -65,6 +86,9 @@ pub fn import(
     for path in waiting {
         run.take(&path, None);
     }
+    run.proxied.remember();
+    let is_proxied = |file: &&FileReport| file.outcome == Outcome::Proxied;
+    run.report.proxied = run.report.files.iter().filter(is_proxied).count() as u64;
     Ok(run.report)
 }
 
@@ -75,6 +99,12 @@ fn size(path: &Path) -> u64 {
 fn orphan(fork: &ForkRef) -> String {
     let parent = &fork.session;
     format!("its history is in session {parent}, which is not here: import that one and this one again")
+}
+
+fn partly(by: &SessionId) -> String {
+    format!(
+        "a part of it is here by way of the proxy (session {by}); it is imported beside that, and memory is made of the fuller one"
+    )
 }
 
 /// Where the reading of a file begins.
@@ -152,12 +182,33 @@ impl Import<'_> {
                 Standing::Replaced => (Outcome::Replaced, 0, true),
             };
         }
-        // 4. Where does it begin?
+        // 4. Is it here by another way?
+        let named = ClientSession::of_transcript(format.client(), &session);
+        match self.proxied.share((format, path), &named)? {
+            Share::All(by) if !self.options.copies => {
+                (report.outcome, report.proxied) = (Outcome::Proxied, Some(by));
+                self.left.insert(session, path.to_owned());
+                return Ok(Some(report));
+            }
+            Share::Part(by) => {
+                if report.outcome == Outcome::Imported {
+                    report.notes.push(partly(&by));
+                }
+                report.proxied = Some(by);
+            }
+            Share::All(by) => report.proxied = Some(by),
+            Share::None => {}
+        }
+        // 5. Where does it begin?
         let scratch = Scratch::of(self.home);
         let importer = AnyImporter::new(format, path, &scratch);
         let mut start = Start { importer, done, anew, fork: None, others: Others::new() };
         if let Some(fork) = fork {
-            match fork::parent(&fork, &scratch, |session| self.ledger_of(session).cloned())? {
+            let mut parent = fork::parent(&fork, &scratch, |session| self.ledger_of(session).cloned())?;
+            if parent.is_none() && !may_wait && self.copy_left(&fork.session) {
+                parent = fork::parent(&fork, &scratch, |session| self.ledger_of(session).cloned())?;
+            }
+            match parent {
                 Some(mut parent) => {
                     let options = source::codex_options(path);
                     start.fork = Some(parent.point(self.home, &fork)?);
@@ -168,9 +219,20 @@ impl Import<'_> {
                 None => report.notes.push(orphan(&fork)),
             }
         }
-        // 5. Read it.
+        // 6. Read it.
         self.read(path, start, &mut report)?;
         Ok(Some(report))
+    }
+
+    /// Imports a transcript after all that was left alone: another one goes on where it ends, and says nothing of what was before.
+    fn copy_left(&mut self, session: &SessionId) -> bool {
+        let Some(path) = self.left.remove(session) else { return false };
+        let copies = std::mem::replace(&mut self.options.copies, true);
+        self.report.files.retain(|file| file.path != path);
+        self.place.0 = self.place.0.saturating_sub(1);
+        self.take(&path, None);
+        self.options.copies = copies;
+        true
     }
 
     /// A fork that was imported before its parent: if that is here now, the ledger says where its history is. `false`
@@ -194,7 +256,7 @@ impl Import<'_> {
             return Ok(!may_wait);
         };
         meta.forked_from = Some(parent.point(self.home, fork)?);
-        let mut writer = Writer::open(self.home, ledger, self.policy)?;
+        let mut writer = Writer::open(self.home, ledger, self.options.policy)?;
         writer.append(&[Record::Meta(Box::new(meta))])?;
         writer.update_card(|card| card.forked_from = Some(fork.session.clone()))?;
         writer.end_turn()?;
@@ -232,6 +294,7 @@ impl Import<'_> {
             | Outcome::Replaced
             | Outcome::Continued
             | Outcome::Unchanged
+            | Outcome::Proxied
             | Outcome::Empty
             | Outcome::Foreign
             | Outcome::Failed(_) => {}
@@ -304,7 +367,7 @@ impl Import<'_> {
                 let own = lane == Lane::MAIN;
                 let forked = own && lanes.fork.is_some();
                 let source = Source { path: job.path, done: lanes.done, anew: lanes.anew, own, forked };
-                let mut target = Target::open(self.home, ledger, self.policy, &source)?;
+                let mut target = Target::open(self.home, ledger, self.options.policy, &source)?;
                 if own {
                     if let Some(old) = &lanes.old {
                         target.known_so_far(old);
@@ -318,8 +381,13 @@ impl Import<'_> {
                 if lane == Lane::MAIN {
                     meta.forked_from = job.lanes.fork.take();
                 }
+                // The session whose sub-agent it is may be here by way of the proxy alone.
+                if let Some(parent) = meta.parent_session.take_if(|parent| self.ledger_of(parent).is_none()) {
+                    let named = ClientSession::of_transcript(&meta.client, &parent);
+                    meta.parent_session = Some(self.proxied.session(&named).cloned().unwrap_or(parent));
+                }
                 let name = file_name(&meta.id);
-                let target = Target::create(self.home, meta, self.policy)?;
+                let target = Target::create(self.home, meta, self.options.policy)?;
                 self.ledgers.insert(name, target.path().to_owned());
                 target
             }

@@ -6,7 +6,8 @@ use super::shadow::{Id, Kind, NONE, Node, Shadow};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use throughline_core::{
-    Block, Body, Checkpoint, Edit, EditId, Event, Item, Message, MessageId, Meta, Op, Origin, Record, Stage,
+    Block, Body, Checkpoint, ClientSession, Edit, EditId, Event, Item, Message, MessageId, Meta, Op, Origin,
+    Record, Stage,
 };
 
 /// Characters of the first prompt that a card shows.
@@ -45,6 +46,7 @@ impl Session {
             meta.cwd = self.facts.cwd.clone();
             meta.client_version = self.client_version.clone();
             meta.parent_session = self.facts.parent_session.clone();
+            meta.client_session = Some(ClientSession::of_transcript(self.facts.client, &meta.id));
             meta.extra = std::mem::take(&mut self.extra);
             out.push(Output::Record { lane, record: Record::Meta(Box::new(meta)) });
             for event in self.held.drain(..) {

@@ -22,6 +22,16 @@ pub enum Format {
     Codex,
 }
 
+impl Format {
+    /// The client, as ledgers name it.
+    pub(super) fn client(self) -> &'static str {
+        match self {
+            Self::Claude => super::claude::CLIENT,
+            Self::Codex => super::codex::CLIENT,
+        }
+    }
+}
+
 /// How many lines are looked at to tell the format.
 const PROBED: usize = 64;
 

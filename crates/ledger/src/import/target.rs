@@ -273,6 +273,7 @@ impl Target {
                 card.memory_mode = memory_mode;
                 card.forked_from = forked_from.or(card.forked_from.take());
                 card.parent_session = card.parent_session.take().or(facts.parent_session);
+                card.client_session = card.client_session();
                 card.watermark = Some(watermark);
             })?;
         }

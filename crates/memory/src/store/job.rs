@@ -57,6 +57,8 @@ pub enum Wanted {
         ledger: String,
         /// How far it is.
         watermark: Watermark,
+        /// Other ledgers of the same conversation: what is known of them is taken out, so that nothing is learnt twice.
+        instead_of: Vec<SessionId>,
     },
     /// Consolidate a handbook again.
     Consolidate(Scope),

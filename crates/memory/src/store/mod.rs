@@ -45,7 +45,8 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// Where the handbook's work is kept. Calls may be made from any thread; each is one transaction.
 pub trait Store: Send + Sync {
     /// Says what is to be done. What is wanted already stays as it is; a higher watermark makes a job that was done, or failed for good,
-    /// due again, and refills its attempts. A job that runs keeps its lease, and is due again when that is over.
+    /// due again, and refills its attempts. A job that runs keeps its lease, and is due again when that is over. What it is wanted
+    /// [instead of](Wanted::Extract) is [forgotten](Self::forget).
     fn enqueue<'a>(&'a self, wanted: &'a [Wanted]) -> Answer<'a, Enqueued>;
 
     /// Takes up to [`Claim::most`] jobs that are due, the newest watermark first: pending, or failed and waited long enough, or

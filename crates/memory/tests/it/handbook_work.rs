@@ -447,6 +447,7 @@ async fn handbooks_do_not_wait_for_ever_while_sessions_keep_coming() {
 async fn h1_a_start_reads_a_few_sessions_and_no_more_at_once_than_that() {
     let shop = Shop::new(Queue::with([book("mine"), book("other")]), takes(5));
     let wanted = |n: usize| Wanted::Extract {
+        instead_of: Vec::new(),
         session: SessionId::new(format!("s{n:03}")),
         home: HomeId::new("h"),
         project: ProjectKey::new("mine"),

@@ -92,6 +92,7 @@ async fn sessions_of_another_home_are_not_claimed(world: World) {
 
     // Who has the same session, and more of it, gets it.
     let more = Wanted::Extract {
+        instead_of: Vec::new(),
         session: session("a"),
         home: HomeId::new("another"),
         project: ProjectKey::new("app"),

@@ -180,6 +180,7 @@ pub(crate) fn scope(project: &str) -> Scope {
 
 pub(crate) fn wanted(session: &str, project: &str, watermark: i64) -> Wanted {
     Wanted::Extract {
+        instead_of: Vec::new(),
         session: session.into(),
         home: HomeId::new(HOME),
         project: ProjectKey::new(project),

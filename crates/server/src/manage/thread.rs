@@ -19,7 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use throughline_core::pipeline::{Journal as _, Moment};
 use throughline_core::stages::OwnTools;
-use throughline_core::{MessageId, Meta, Record, SessionId, Turn as Circumstances, Wire, content_id};
+use throughline_core::{
+    ClientSession, MessageId, Meta, Record, SessionId, Turn as Circumstances, Wire, content_id,
+};
 use throughline_engine::{LedgerJournal, Options, Prepared, Preparer, Restored};
 use throughline_ledger::{LedgerError, SyncPolicy, Writer};
 use uuid::Uuid;
@@ -74,6 +76,8 @@ pub(crate) struct Thread {
     is_main: bool,
     /// The conversation whose sub-agent this is.
     pub(super) parent: Option<SessionId>,
+    /// What its client calls it.
+    client_session: Option<ClientSession>,
     pub(super) activity: Activity,
     pub(super) working: Mutex<Option<Box<Working>>>,
     /// How often the provider refused what we made of a request.
@@ -113,6 +117,7 @@ impl Thread {
                 .cwd(asked)
                 .or_else(|| world.managing.project.as_ref().map(|project| project.display().to_string())),
             parent: recognised.parent.clone(),
+            client_session: recognised.client_session.clone(),
             world,
             activity: Activity::new(),
             working: Mutex::default(),
@@ -322,6 +327,7 @@ impl Thread {
             cwd: self.cwd.clone(),
             client_version: self.client_version.clone(),
             parent_session: self.parent.clone(),
+            client_session: self.client_session.clone(),
             extra: [(MARK.to_owned(), mark)].into_iter().collect(),
             ..Meta::new(self.session.clone(), self.place.created, self.client.name())
         }

@@ -6,7 +6,9 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use throughline_ledger::SyncPolicy;
-use throughline_ledger::import::{Discovery, ImportReport, Outcome, Places, discover, discover_in, import};
+use throughline_ledger::import::{
+    Discovery, ImportOptions, ImportReport, Outcome, Places, discover, discover_in, import,
+};
 
 #[derive(clap::Args)]
 #[command(
@@ -15,6 +17,9 @@ use throughline_ledger::import::{Discovery, ImportReport, Outcome, Places, disco
 pub(crate) struct Import {
     /// Files and folders [default: ~/.claude/projects and ~/.codex/sessions, or where their variables point].
     paths: Vec<PathBuf>,
+    /// Sessions too that are here by way of the proxy: as copies, imported from their transcripts.
+    #[arg(long)]
+    again: bool,
     /// Only look: say what would be read.
     #[arg(long)]
     dry_run: bool,
@@ -32,7 +37,8 @@ impl Import {
         if self.dry_run {
             return tell_found(context, &found);
         }
-        let report = import_and_index(context, &found, self.no_index)?;
+        let how = How { no_index: self.no_index, copies: self.again };
+        let report = import_and_index(context, &found, how)?;
         if context.json {
             output::json(&report)?;
         } else {
@@ -55,21 +61,31 @@ pub(crate) fn places() -> Places {
     }
 }
 
+/// How transcripts are imported.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct How {
+    /// The search index is left for later.
+    pub(crate) no_index: bool,
+    /// Sessions too that are here by way of the proxy.
+    pub(crate) copies: bool,
+}
+
 /// Imports with a progress bar, then brings the index up to date with another.
 pub(crate) fn import_and_index(
     context: &Context,
     found: &Discovery,
-    no_index: bool,
+    how: How,
 ) -> anyhow::Result<ImportReport> {
     let _alone = one_at_a_time(context)?;
     let bar = output::bar(context.json, 0, "importing");
-    let report = import(&context.home, found, SyncPolicy::Turn, &mut |progress| {
+    let options = ImportOptions { policy: SyncPolicy::Turn, copies: how.copies };
+    let report = import(&context.home, found, options, &mut |progress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
         bar.set_message(format!("{}/{} files", progress.index + 1, progress.files));
     })?;
     bar.finish_and_clear();
-    if !no_index && report.messages > 0 {
+    if !how.no_index && report.messages > 0 {
         super::rebuild_index::sync(context)?;
     }
     Ok(report)
@@ -126,6 +142,15 @@ pub(crate) fn tell(report: &ImportReport, verbose: bool) {
         if foreign > 0 { format!(", {foreign} without sessions") } else { String::new() },
         output::bytes(report.bytes),
     );
+    if report.proxied > 0 {
+        outln!(
+            "{} here by way of the proxy already; `sessions import --again` imports them as copies",
+            match report.proxied {
+                1 => "1 session is".to_owned(),
+                n => format!("{} sessions are", output::number(n)),
+            }
+        );
+    }
     for file in &report.files {
         if let Outcome::Failed(why) = &file.outcome {
             outln!("  {} {}: {why}", red("failed"), file.path.display());

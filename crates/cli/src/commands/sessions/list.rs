@@ -3,8 +3,10 @@ use crate::outln;
 use crate::output::{self, bold, cyan, dim};
 use crate::times;
 use serde_json::json;
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use throughline_ledger::{Listed, list};
+use throughline_ledger::{Copies, Listed, list};
 
 #[derive(clap::Args)]
 #[command(
@@ -26,6 +28,9 @@ pub(crate) struct List {
     /// Sub-agents' sessions too.
     #[arg(long)]
     agents: bool,
+    /// Ledgers too that hold no more of a session than another one: imported, and by way of the proxy.
+    #[arg(long)]
+    copies: bool,
     /// At most this many.
     #[arg(short = 'n', long, default_value_t = 50)]
     limit: usize,
@@ -37,6 +42,9 @@ impl List {
         let project = self.project.as_deref().map(project_folder).transpose()?;
         let mut listed = list(&context.home)?;
         let all = listed.len();
+        if !self.copies {
+            without_copies(&mut listed);
+        }
         listed.retain(|session| {
             let card = &session.card;
             (self.agents || card.parent_session.is_none())
@@ -57,6 +65,14 @@ impl List {
         print(context, &listed, self.limit)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Leaves of each conversation the ledger that holds most of it.
+pub(crate) fn without_copies(listed: &mut Vec<Listed>) {
+    let copies = Copies::among(listed);
+    let lesser: HashSet<PathBuf> =
+        listed.iter().filter(|one| copies.is_lesser(one)).map(|one| one.path.clone()).collect();
+    listed.retain(|one| !lesser.contains(&one.path));
 }
 
 /// A folder as sessions record it: absolute, without a slash at the end.

@@ -6,8 +6,10 @@ use crate::times;
 use clap::ValueEnum;
 use owo_colors::OwoColorize;
 use serde_json::json;
+use std::collections::HashMap;
 use std::process::ExitCode;
-use throughline_core::Role;
+use throughline_core::{ClientSession, Role, SessionId};
+use throughline_ledger::newest_card;
 use throughline_search::{Filters, Hit, Query};
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -80,7 +82,8 @@ impl Search {
         anyhow::ensure!(words.chars().any(char::is_alphanumeric), "`{words}` holds no word to search for");
         anyhow::ensure!(self.limit > 0, "-k 0 asks for no hits");
         let mut query = Query::new(words);
-        query.limit = self.limit;
+        // The same words may stand in two ledgers of one conversation.
+        query.limit = self.limit.saturating_mul(2);
         query.scaffold = self.scaffold;
         query.filters = Filters {
             session,
@@ -92,7 +95,8 @@ impl Search {
             to: when(&self.until)?,
         };
         let mut search = throughline_search::Search::open(&context.home)?;
-        let hits = search.query(&query)?;
+        let mut hits = once_each(context, search.query(&query)?);
+        hits.truncate(self.limit);
         super::rebuild_index::tell_notices(&mut search);
         if context.json {
             output::json(&json!({ "query": query.text, "hits": hits }))?;
@@ -110,11 +114,47 @@ impl Search {
     }
 }
 
+/// Leaves out what another hit says of the same conversation of a client, which was imported and came by way of the proxy.
+fn once_each(context: &Context, hits: Vec<Hit>) -> Vec<Hit> {
+    let mut named: HashMap<SessionId, Option<ClientSession>> = HashMap::new();
+    let mut name_of = |hit: &Hit| {
+        let known = named.entry(hit.session.clone()).or_insert_with(|| {
+            let path = context.home.resolve(&hit.path)?;
+            let file = std::fs::File::open(&path).ok()?;
+            let end = file.metadata().ok()?.len();
+            newest_card(&file, &path, end).ok()??.1.client_session()
+        });
+        known.clone()
+    };
+    let mut kept: Vec<(Option<ClientSession>, Hit)> = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let name = name_of(&hit);
+        let is_said = |(other, kept): &(Option<ClientSession>, Hit)| {
+            name.is_some()
+                && *other == name
+                && kept.session != hit.session
+                && kept.role == hit.role
+                && is_within(&kept.snippet.text, &hit.snippet.text)
+        };
+        if !kept.iter().any(is_said) {
+            kept.push((name, hit));
+        }
+    }
+    kept.into_iter().map(|(_, hit)| hit).collect()
+}
+
+/// Whether one of two excerpts holds the other.
+fn is_within(one: &str, other: &str) -> bool {
+    let bare = |text: &str| plain(text).trim_matches(|c: char| c.is_whitespace() || c == '…').to_owned();
+    let (one, other) = (bare(one), bare(other));
+    one.contains(&other) || other.contains(&one)
+}
+
 /// The whole id behind a beginning of it.
-fn session(context: &Context, id: &str) -> anyhow::Result<throughline_core::SessionId> {
+fn session(context: &Context, id: &str) -> anyhow::Result<SessionId> {
     let path = context.ledger(id)?;
     let file = std::fs::File::open(&path)?;
-    let card = throughline_ledger::newest_card(&file, &path, file.metadata()?.len())?;
+    let card = newest_card(&file, &path, file.metadata()?.len())?;
     Ok(card.and_then(|(_, card)| card.session).unwrap_or_else(|| id.into()))
 }
 

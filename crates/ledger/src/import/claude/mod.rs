@@ -27,7 +27,7 @@ use lane::{LaneState, Parent, Placing};
 use line::{Head, Line};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use throughline_core::{Flags, GroupId, Role, SessionId};
+use throughline_core::{ClientSession, Flags, GroupId, Role, SessionId};
 use throughline_wire::anthropic;
 
 /// The client's name in the ledger.
@@ -238,7 +238,7 @@ impl ClaudeImporter {
             main.session = Some(session.clone());
             if let Some(agent) = &self.options.agent {
                 let parent = record.session_id.get().map_or(session, SessionId::new);
-                main.session = Some(agent_session(&parent, agent));
+                main.session = Some(ClientSession::agent_ledger(&parent, agent));
                 main.parent_session = Some(parent);
             }
         }
@@ -251,7 +251,7 @@ impl ClaudeImporter {
             (Some(agent), _) => match self.agents.get(&key(agent)) {
                 Some(lane) => Some(*lane),
                 None => {
-                    let lane = self.begin_lane(agent_session(&main, agent), main);
+                    let lane = self.begin_lane(ClientSession::agent_ledger(&main, agent), main);
                     self.agents.insert(key(agent), lane);
                     Some(lane)
                 }
@@ -259,7 +259,7 @@ impl ClaudeImporter {
             (None, Some(lane)) if lane != 0 => Some(lane),
             (None, _) => {
                 let root = record.uuid.get()?;
-                let lane = self.begin_lane(agent_session(&main, root), main);
+                let lane = self.begin_lane(ClientSession::agent_ledger(&main, root), main);
                 self.agents.insert(uuid, lane);
                 Some(lane)
             }
@@ -363,8 +363,4 @@ fn title_of(slot: &mut Option<String>, title: Option<&str>) -> LineOutcome {
         *slot = Some(shorten(title, TITLE));
     }
     LineOutcome::Imported
-}
-
-fn agent_session(parent: &SessionId, agent: &str) -> SessionId {
-    SessionId::new(format!("{parent}-agent-{agent}"))
 }

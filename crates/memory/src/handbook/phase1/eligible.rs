@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use throughline_core::{MemoryMode, SessionId};
-use throughline_ledger::{Home, Listed, session_of};
+use throughline_ledger::{Copies, Home, Listed, session_of};
 
 /// What a session must be like. `None` lifts a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,19 +49,26 @@ impl Eligibility {
     }
 
     /// Whether a session may be extracted, by its card.
-    fn judge(&self, listed: &Listed) -> Result<(), Ineligible> {
+    fn judge<'a>(&self, listed: &'a Listed, copies: &Copies<'a>) -> Result<(), Ineligible> {
         let card = &listed.card;
-        match card.memory_mode {
-            MemoryMode::Enabled => {}
-            MemoryMode::Disabled => return Err(Ineligible::Disabled),
-            MemoryMode::Polluted => return Err(Ineligible::Polluted),
+        let same = copies.of(listed);
+        // What is said of one ledger of a conversation goes for all.
+        for mode in same.iter().map(|one| one.card.memory_mode) {
+            match mode {
+                MemoryMode::Enabled => {}
+                MemoryMode::Disabled => return Err(Ineligible::Disabled),
+                MemoryMode::Polluted => return Err(Ineligible::Polluted),
+            }
         }
         if card.parent_session.is_some() {
             return Err(Ineligible::SubAgent);
         }
-        let session = session(listed).ok_or(Ineligible::Unknown)?;
-        if self.current.as_ref() == Some(&session) {
+        session(listed).ok_or(Ineligible::Unknown)?;
+        if self.current.is_some() && same.iter().any(|one| session(one) == self.current) {
             return Err(Ineligible::Current);
+        }
+        if copies.is_lesser(listed) {
+            return Err(Ineligible::Copy);
         }
         if card.turns == 0 {
             return Err(Ineligible::Empty);
@@ -96,6 +103,8 @@ pub enum Ineligible {
     TooOld,
     /// It may still go on.
     TooFresh,
+    /// Another ledger holds more of the same conversation: that one is read.
+    Copy,
     /// Of another project.
     OtherProject,
     /// Enough newer ones were looked at.
@@ -114,6 +123,7 @@ impl fmt::Display for Ineligible {
             Self::Empty => "nobody said anything",
             Self::TooOld => "too old",
             Self::TooFresh => "too fresh",
+            Self::Copy => "the same conversation as another",
             Self::OtherProject => "of another project",
             Self::TooMany => "beyond the number that is looked at",
             Self::Unknown => "its ledger does not say whose it is",
@@ -132,8 +142,9 @@ pub fn eligible<'a>(
     let mut chosen = Vec::new();
     let mut others = BTreeMap::new();
     let mut seen = HashSet::new();
+    let copies = Copies::among(listed);
     for one in newest {
-        let verdict = by.judge(one).and_then(|()| {
+        let verdict = by.judge(one, &copies).and_then(|()| {
             if chosen.len() >= by.candidates {
                 return Err(Ineligible::TooMany);
             }
@@ -170,13 +181,17 @@ pub fn candidates<'a>(
 ) -> Vec<Candidate<'a>> {
     let mut projects = SessionProjects::new(home, id);
     let (chosen, _) = eligible(listed, by);
+    let copies = Copies::among(listed);
     let found = chosen.into_iter().filter_map(|listed| {
         let (session, updated) = (session(listed)?, updated(listed)?);
         let project = projects.of(listed)?;
         if by.project.as_ref().is_some_and(|only| *only != project) {
             return None;
         }
+        let others =
+            copies.of(listed).into_iter().filter_map(self::session).filter(|other| *other != session);
         let wanted = Wanted::Extract {
+            instead_of: others.collect(),
             session,
             home: id.clone(),
             project: project.clone(),

@@ -2,6 +2,7 @@
 
 use super::codes::{CONSOLIDATE, ENABLED, EXTRACT, FAILED, PENDING, RUNNING, WAITING};
 use super::dialect::TOKEN;
+use super::forget::Forget;
 use super::value::{later, plain, time};
 use super::{Operation, Row, SqlError, Tx, Value};
 use crate::handbook::{HomeId, ProjectKey, Scope};
@@ -10,6 +11,7 @@ use crate::store::{
     Watermark,
 };
 use jiff::SignedDuration;
+use std::collections::BTreeSet;
 use throughline_core::SessionId;
 
 /// What a job is stored under.
@@ -38,18 +40,24 @@ impl Operation for Enqueue {
     const WRITES: bool = true;
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<Enqueued, SqlError> {
-        let (mut sessions, mut scopes) = (Vec::new(), Vec::new());
+        let (mut sessions, mut scopes, mut copies) = (Vec::new(), Vec::new(), BTreeSet::new());
         for wanted in &self.0 {
             match wanted {
-                Wanted::Extract { session, home, project, ledger, watermark } => sessions.push(vec![
-                    Value::from(session.as_str()),
-                    Value::Int(watermark.0),
-                    Value::from(home.as_str()),
-                    Value::from(project.as_str()),
-                    Value::from(ledger.as_str()),
-                ]),
+                Wanted::Extract { session, home, project, ledger, watermark, instead_of } => {
+                    copies.extend(instead_of.iter().cloned());
+                    sessions.push(vec![
+                        Value::from(session.as_str()),
+                        Value::Int(watermark.0),
+                        Value::from(home.as_str()),
+                        Value::from(project.as_str()),
+                        Value::from(ledger.as_str()),
+                    ]);
+                }
                 Wanted::Consolidate(scope) => scopes.push(vec![Value::from(scope.to_text())]),
             }
+        }
+        for copy in copies {
+            Forget(copy).run(tx).await?;
         }
         // Everybody goes through the rows in one order: nobody waits in a circle.
         sessions.sort_by(|a, b| order(a).cmp(&order(b)));

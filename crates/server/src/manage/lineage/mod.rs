@@ -355,6 +355,7 @@ mod tests {
             client: Client::Other(client.to_owned()),
             client_version: None,
             session: None,
+            client_session: None,
             agent: None,
             parent: None,
             purpose: Purpose::Turn,

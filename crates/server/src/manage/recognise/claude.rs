@@ -3,7 +3,7 @@
 use super::{Client, Native, Purpose, Recognised, UserAgent, by_endpoint, contains, header};
 use crate::manage::{Asked, ThreadKey};
 use serde_json::Value;
-use throughline_core::{Body as Content, Message, Role, Wire};
+use throughline_core::{Body as Content, ClientSession, Message, Role, Wire};
 use throughline_wire::splice::Body;
 
 const SESSION: &str = "x-claude-code-session-id";
@@ -30,6 +30,9 @@ pub(super) fn recognise(asked: &Asked, wire: Wire, agent: &UserAgent<'_>) -> Opt
             .as_ref()
             .and(session.as_ref())
             .map(|session| ThreadKey::named(&Client::ClaudeCode, wire, session, None).session()),
+        client_session: session
+            .as_deref()
+            .map(|session| ClientSession::new(Client::ClaudeCode.name(), session, sub_agent.as_deref())),
         session,
         agent: sub_agent,
         purpose: by_endpoint(asked.endpoint).unwrap_or_else(|| purpose(asked)),
@@ -172,7 +175,9 @@ mod tests {
             Some(ThreadKey::named(&Client::ClaudeCode, Wire::Anthropic, "s-1", None).session())
         );
         headers.push(("x-throughline-session", "mine"));
-        assert_eq!(recognise(&asked(ANSWER, &headers, &body)).unwrap().session.as_deref(), Some("mine"));
+        let labelled = recognise(&asked(ANSWER, &headers, &body)).unwrap();
+        assert_eq!(labelled.session.as_deref(), Some("mine"));
+        assert_eq!(labelled.client_session, Some(ClientSession::new("claude", "s-1", Some("a0b1"))));
     }
 
     #[test]

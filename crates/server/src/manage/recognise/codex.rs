@@ -3,7 +3,7 @@
 use super::{Client, Native, Purpose, Recognised, UserAgent, by_endpoint, contains, header};
 use crate::manage::{Asked, ThreadKey};
 use serde::Deserialize;
-use throughline_core::{Body as Content, Fragment, Role, Speaker, Wire};
+use throughline_core::{Body as Content, ClientSession, Fragment, Role, Speaker, Wire};
 use throughline_wire::splice::Body;
 
 const METADATA: &str = "x-codex-turn-metadata";
@@ -44,12 +44,15 @@ pub(super) fn recognise(asked: &Asked, wire: Wire, agent: &UserAgent<'_>) -> Opt
         .or_else(|| {
             session.clone().filter(|session| thread.as_ref().is_some_and(|thread| thread != session))
         });
+    let named = thread.or(session);
     Some(Recognised {
         wire,
         client: Client::Codex,
         client_version: agent.version.clone(),
         parent: parent.map(|parent| ThreadKey::named(&Client::Codex, wire, &parent, None).session()),
-        session: thread.or(session),
+        // A rollout is that of a thread.
+        client_session: named.as_deref().map(|thread| ClientSession::new(Client::Codex.name(), thread, None)),
+        session: named,
         agent: None,
         purpose: by_endpoint(asked.endpoint).unwrap_or_else(|| purpose(asked, &said)),
     })

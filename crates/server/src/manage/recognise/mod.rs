@@ -10,7 +10,7 @@ mod other;
 use super::{Asked, ThreadKey};
 use crate::Endpoint;
 use http::HeaderMap;
-use throughline_core::{SessionId, Wire};
+use throughline_core::{ClientSession, SessionId, Wire};
 
 /// A client that is known by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +80,8 @@ pub(crate) struct Recognised {
     pub(crate) client_version: Option<String>,
     /// The client's own name for the conversation, where it gives one.
     pub(crate) session: Option<String>,
+    /// What its transcript, if the client keeps one, is known by; it stays so under a label of somebody else's.
+    pub(crate) client_session: Option<ClientSession>,
     /// The sub-agent that asks, in the conversation of its parent.
     pub(crate) agent: Option<String>,
     /// The ledger of the conversation whose sub-agent asks.

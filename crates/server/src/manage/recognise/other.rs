@@ -19,6 +19,7 @@ pub(super) fn recognise(asked: &Asked, wire: Wire, agent: &UserAgent<'_>) -> Rec
         },
         client_version: agent.version.clone(),
         session: None,
+        client_session: None,
         agent: None,
         parent: None,
         purpose: by_endpoint(asked.endpoint).unwrap_or(Purpose::Turn),

@@ -1,7 +1,7 @@
 //! Which sessions there are to be read.
 
 use super::super::handbook::which::Named;
-use crate::commands::sessions::import::{import_and_index, places};
+use crate::commands::sessions::import::{How, import_and_index, places};
 use crate::context::Context;
 use anyhow::bail;
 use jiff::{SignedDuration, Timestamp};
@@ -76,7 +76,7 @@ impl Range {
     pub(super) fn find(&self, context: &Context, id: &HomeId, project: &Named) -> anyhow::Result<Found> {
         let since = self.since(context.now())?;
         // Searching brings its index up to date by itself.
-        let report = import_and_index(context, &self.discover()?, true)?;
+        let report = import_and_index(context, &self.discover()?, How { no_index: true, copies: false })?;
         let mut found = sessions(&context.home, id, &list(&context.home)?, &eligibility(context, since));
         found.not_imported = failures(&report);
         found.only(project)?;
@@ -129,6 +129,7 @@ pub(super) fn failures(report: &ImportReport) -> Vec<(PathBuf, String)> {
         Outcome::Imported
         | Outcome::Continued
         | Outcome::Unchanged
+        | Outcome::Proxied
         | Outcome::Replaced
         | Outcome::Empty
         | Outcome::Foreign => None,
