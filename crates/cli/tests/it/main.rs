@@ -18,6 +18,7 @@ mod memory_why;
 mod model;
 mod pipeline;
 mod proxy_doctor;
+mod proxy_import;
 mod proxy_kit;
 mod proxy_run;
 mod proxy_serve;

@@ -171,16 +171,22 @@ pub(crate) fn kill(pid: u32, signal: &str) {
 
 /// Asks for an answer as a client does.
 pub(crate) fn ask(base: &str, path: &str, body: &Value) -> (u16, String) {
+    ask_as(base, path, &[], body)
+}
+
+/// Asks with headers by which a client says more.
+pub(crate) fn ask_as(base: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
     let host = base.strip_prefix("http://").unwrap();
     let (host, before) = host.split_once('/').map_or((host, String::new()), |(h, p)| (h, format!("/{p}")));
     let body = body.to_string();
     let mut stream = TcpStream::connect(host).unwrap();
     let key = std::env::var("ANTHROPIC_API_KEY").unwrap_or_default();
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     write!(
         stream,
         "POST {before}{path} HTTP/1.1\r\nHost: {host}\r\nx-api-key: {key}\r\nAuthorization: Bearer {key}\r\n\
          anthropic-version: 2023-06-01\r\nContent-Type: application/json\r\nConnection: close\r\n\
-         Content-Length: {}\r\n\r\n{body}",
+         {headers}Content-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .unwrap();

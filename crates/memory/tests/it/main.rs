@@ -15,6 +15,7 @@ mod handbook_book;
 mod handbook_book_corpus;
 mod handbook_book_merge;
 mod handbook_book_told;
+mod handbook_copies;
 mod handbook_hostile;
 mod handbook_offline;
 mod handbook_phase1_common;
