@@ -1,5 +1,6 @@
 //! What the next request is made of, brought up to date rather than made anew.
 
+use crate::marks::{self, Placed};
 use crate::written::Written;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -116,7 +117,7 @@ impl Layout {
         places: &HashMap<MessageId, usize>,
         written: &mut Written,
     ) -> Result<Changes, SpliceError> {
-        body.changes(&slots(&self.messages, body, places, written))
+        changes(body, elements(&self.messages, body, places, written))
     }
 
     /// What must change in a body that has the client's messages up to `last` and goes on by itself. `None` if that message is
@@ -137,31 +138,41 @@ impl Layout {
         let told =
             self.messages[shown + 1..].iter().take_while(|shown| !places.contains_key(&shown.message.id));
         let until = shown + 1 + told.count();
-        let mut slots = slots(&self.messages[..until], body, places, written);
-        slots.extend((place + 1..body.len()).map(Slot::Keep));
-        body.changes(&slots).map(Some)
+        let mut elements = elements(&self.messages[..until], body, places, written);
+        elements.extend((place + 1..body.len()).map(|at| Placed { slot: Slot::Keep(at), place: Some(at) }));
+        changes(body, elements).map(Some)
     }
 }
 
+/// What must change for the conversation to consist of these elements, marked for the cache where the client marks it.
+fn changes(body: &Body, mut elements: Vec<Placed<'_>>) -> Result<Changes, SpliceError> {
+    match body.wire() {
+        Wire::Anthropic => marks::put_back(&mut elements, body),
+        Wire::Responses | Wire::Chat => {}
+    }
+    let slots: Vec<Slot<'_>> = elements.into_iter().map(|element| element.slot).collect();
+    body.changes(&slots)
+}
+
 /// What stands at each place of a request.
-fn slots<'a>(
+fn elements<'a>(
     messages: &'a [Shown],
     body: &Body,
     places: &HashMap<MessageId, usize>,
     written: &mut Written,
-) -> Vec<Slot<'a>> {
-    let mut slots: Vec<Slot<'_>> = Vec::with_capacity(messages.len());
+) -> Vec<Placed<'a>> {
+    let mut elements: Vec<Placed<'_>> = Vec::with_capacity(messages.len());
     for Shown { message, as_said } in in_order(messages, body.wire(), places) {
-        match places.get(&message.id) {
-            Some(place) if *as_said => slots.push(Slot::Keep(*place)),
-            place => {
-                let element = place.and_then(|place| body.element(*place));
-                let fragments = written.fragments(body.wire(), message, element);
-                slots.extend(fragments.into_iter().map(Slot::Written));
+        let place = places.get(&message.id).copied();
+        match place {
+            Some(at) if *as_said => elements.push(Placed { slot: Slot::Keep(at), place }),
+            Some(_) | None => {
+                let fragments = written.fragments(body.wire(), message);
+                elements.extend(fragments.into_iter().map(|it| Placed { slot: Slot::Written(it), place }));
             }
         }
     }
-    slots
+    elements
 }
 
 /// The messages in an order that the wire allows. Anthropic's takes a system message in the middle of a conversation only right before

@@ -15,6 +15,7 @@ mod folder;
 mod handbook;
 pub mod hooks;
 mod layout;
+mod marks;
 mod prepare;
 mod recall;
 pub mod remember;

@@ -6,6 +6,7 @@ mod common;
 mod config;
 mod folded;
 mod hooks;
+mod marks;
 mod prepare;
 mod session;
 mod telemetry;
