@@ -4,17 +4,20 @@
 //! a provider that simulates a prompt cache on the bytes that it receives and gives the recorded answers: once by way of a proxy
 //! that only passes on, once by way of one that manages, with everything as usual.
 
+mod breaks;
 mod client;
 mod provider;
 
 use crate::measure::verdict;
 use crate::{Setup, corpus};
 use anyhow::Context;
+use breaks::{Breaks, Ledger, Requests};
 use client::{Line, Session};
 use provider::{Known, Provider};
 use std::path::PathBuf;
 use std::sync::Arc;
-use throughline_core::cost::Totals;
+use throughline_core::cost::{Charge, Totals};
+use throughline_core::pipeline;
 use throughline_engine::replay::Recording;
 use throughline_ledger::Home;
 use throughline_server::{Running, Server, Settings, Upstream, Upstreams};
@@ -23,9 +26,13 @@ use throughline_server::{Running, Server, Settings, Upstream, Upstreams};
 const MOST_LOST: f64 = 2.0;
 
 /// What a session came to, one way.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Came {
     totals: Totals,
+    /// What each request was billed.
+    charges: Vec<Charge>,
+    /// Who changed something before each.
+    by: Vec<Vec<&'static str>>,
     /// Requests that arrived as they were sent.
     as_sent: usize,
     /// Requests in which a mark for the cache was lost.
@@ -46,6 +53,7 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
     );
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (mut without, mut with) = (Came::default(), Came::default());
+    let mut breaks = Breaks::default();
     let mut sessions = 0;
     for path in paths {
         let Ok(recording) = Recording::open(&home, &path) else { continue };
@@ -54,11 +62,19 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
         let passive = replay(&runtime, &session, setup, false).with_context(|| session.name.clone())?;
         let managed = replay(&runtime, &session, setup, true).with_context(|| session.name.clone())?;
         print_row(&session.name, &passive, &managed);
+        breaks.add(&Requests {
+            passive: &passive.charges,
+            managed: &managed.charges,
+            by: &managed.by,
+            price: &pipeline::Settings::for_model(&session.model).price,
+        });
         without.add(&passive);
         with.add(&managed);
         sessions += 1;
     }
     print_row(&format!("all {sessions}"), &without, &with);
+    breaks.print();
+    print_fresh(&without.totals, &with.totals);
     let share = |came: &Came| came.totals.cached_share() * 100.0;
     let mut failed =
         verdict("cached share of input lost", share(&without) - share(&with), MOST_LOST, " points");
@@ -109,6 +125,28 @@ fn print_row(name: &str, without: &Came, with: &Came) {
     );
 }
 
+/// A share of less input falls by itself, since what is new must be written either way: printed is what the share would be if
+/// nothing but that were written, and what was written beyond it.
+fn print_fresh(without: &Totals, with: &Totals) {
+    let fresh = |totals: &Totals| totals.write + totals.uncached;
+    let share =
+        |fresh: u64| 100.0 * (1.0 - fresh as f64 / ((with.read + with.write + with.uncached).max(1)) as f64);
+    println!(
+        "  not read from the cache: {} tokens, managed {} ({:.2}×)",
+        fresh(without),
+        fresh(with),
+        fresh(with) as f64 / fresh(without).max(1) as f64,
+    );
+    println!(
+        "  cached share: {:.2}%, managed {:.2}%; of the managed input {:.2}% if no more had been written than without: {:.2} points are lost because there is less to read, {:.2} because more is written",
+        without.cached_share() * 100.0,
+        share(fresh(with)),
+        share(fresh(without)),
+        without.cached_share() * 100.0 - share(fresh(without)),
+        share(fresh(without)) - share(fresh(with)),
+    );
+}
+
 /// One session from its first request to its last.
 fn replay(
     runtime: &tokio::runtime::Runtime,
@@ -124,7 +162,8 @@ fn replay(
         openai: Upstream::openai(&base)?,
         ..Upstreams::default()
     };
-    let mut settings = Settings::new(Home::new(folder.path()), upstreams);
+    let home = Home::new(folder.path());
+    let mut settings = Settings::new(home.clone(), upstreams);
     // A machine that is busy with other things must not decide what is measured.
     settings.limits.our_time = std::time::Duration::from_secs(60);
     match &mut settings.manage {
@@ -134,12 +173,15 @@ fn replay(
     let proxy: Running = runtime.block_on(Server::start(settings))?;
     let mut line = Line::connect(proxy.address())?;
     let mut came = Came::default();
+    let mut ledger = Ledger::new(home);
     for number in 0..session.requests() {
         let body = session.body(number);
         let status = line.post(session, number, &body)?;
         anyhow::ensure!(status == 200, "request {number} was answered with {status}");
-        let Known { sent, marks } = provider.last().context("the provider was not asked")?;
+        let Known { sent, marks, charge } = provider.last().context("the provider was not asked")?;
         came.as_sent += usize::from(sent == body);
+        came.charges.push(charge);
+        came.by.push(ledger.changed_by()?);
         came.unmarked += usize::from(marks < session.marks());
     }
     came.totals = provider.totals();

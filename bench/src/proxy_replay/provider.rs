@@ -25,6 +25,8 @@ pub(super) struct Known {
     pub(super) sent: Vec<u8>,
     /// Marks for the cache in it.
     pub(super) marks: usize,
+    /// What it was billed.
+    pub(super) charge: Charge,
 }
 
 struct Stage {
@@ -141,7 +143,7 @@ impl Stage {
         let pieces = self.pieces(&parsed)?;
         let charge = self.sim.push(&Request { output, ..Request::whole(&pieces) });
         let marks = String::from_utf8_lossy(&body).matches(MARK).count();
-        self.last = Some(Known { sent: body, marks });
+        self.last = Some(Known { sent: body, marks, charge });
         let response = Response::from_value(wire, whole(&self.session, number, &charge))?;
         let mut bytes = Vec::new();
         stream::events(&response).iter().for_each(|event| event.write(&mut bytes));
