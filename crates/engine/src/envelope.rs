@@ -15,7 +15,10 @@ pub(crate) struct Envelope {
     system: Vec<u8>,
     tools: Vec<u8>,
     overhead: Option<u64>,
+    /// The tools with ours.
     own: Option<Fragment>,
+    /// What of the overhead are ours.
+    own_tokens: u64,
 }
 
 /// When our tools are added.
@@ -52,15 +55,20 @@ impl Envelope {
             self.system = system.to_vec();
             self.tools = tools.to_vec();
             let own = own_tools(body.wire(), options);
+            let own_text: String = own.iter().map(Value::to_string).collect();
             self.own = with_own(tools, own, offering);
-            let sent = self.own.as_ref().map_or(tools, Fragment::bytes);
-            let tokens = pipeline.count_text(&String::from_utf8_lossy(system))
-                + pipeline.count_text(&String::from_utf8_lossy(sent));
-            self.overhead = Some(tokens);
+            let mut count = |text: &[u8]| pipeline.count_text(&String::from_utf8_lossy(text));
+            self.own_tokens = if self.own.is_some() { count(own_text.as_bytes()) } else { 0 };
+            self.overhead = Some(count(system) + count(tools) + self.own_tokens);
         }
         let settings = pipeline.settings_mut();
         settings.overhead = self.overhead.unwrap_or_default();
         settings.max_output = max_output;
+    }
+
+    /// Tokens that our tools add.
+    pub(crate) fn own_tokens(&self) -> u64 {
+        self.own_tokens
     }
 
     /// Whether a request with these tools is sent with ours.

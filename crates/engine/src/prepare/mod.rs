@@ -273,8 +273,13 @@ impl Preparer {
 
     /// Tokens of the conversation as the client has it, with what comes before the messages, by our own count.
     pub fn client_tokens(&self) -> u64 {
+        self.client_overhead() + self.sizes.iter().sum::<u64>()
+    }
+
+    /// Tokens of what the client sends before the messages, our tools not among it.
+    pub fn client_overhead(&self) -> u64 {
         let overhead = self.pipeline.as_ref().map_or(0, |pipeline| pipeline.settings().overhead);
-        overhead + self.sizes.iter().sum::<u64>()
+        overhead.saturating_sub(self.envelope.own_tokens())
     }
 
     /// Tokens of each message as the client has it, by our own count.

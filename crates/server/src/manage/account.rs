@@ -51,16 +51,16 @@ impl Measured {
     pub(super) fn of(preparer: &Preparer, prepared: &Prepared) -> Option<Self> {
         let pipeline = preparer.pipeline()?;
         let settings = pipeline.settings();
-        let overhead = Piece { key: settings.overhead, tokens: settings.overhead };
+        let before = |tokens| std::iter::once(Piece { key: tokens, tokens });
         let sizes = preparer.client_sizes();
         let own = preparer.history().iter().zip(sizes).map(|(id, &tokens)| Piece { key: key(&id), tokens });
-        let without: Vec<Piece> = std::iter::once(overhead).chain(own).collect();
+        let without: Vec<Piece> = before(preparer.client_overhead()).chain(own).collect();
         let entries = pipeline.view().entries();
         let shown = entries.iter().zip(pipeline.entry_tokens()).map(|(entry, &tokens)| Piece {
             key: if entry.overlays.is_empty() { key(&&entry.message.id) } else { overlaid(entry) },
             tokens,
         });
-        let with: Vec<Piece> = std::iter::once(overhead).chain(shown).collect();
+        let with: Vec<Piece> = before(settings.overhead).chain(shown).collect();
         let mut context = Context { overhead: settings.overhead, ..Context::default() };
         for (entry, &tokens) in entries.iter().zip(pipeline.entry_tokens()) {
             let flags = entry.message.flags;

@@ -289,7 +289,8 @@ async fn what_requests_came_to_is_known_now_later_and_without_a_server() {
     );
     assert_eq!(one.figures.usage.input, input);
     assert!(one.figures.dollars.as_f64() > 0.0 && one.figures.dollars_with.as_f64() > 0.0);
-    assert_eq!(one.figures.prompt_with, one.figures.prompt_without);
+    let offered = one.figures.prompt_with - one.figures.prompt_without;
+    assert!((100..400).contains(&offered), "our tool is counted as ours: {offered}");
     assert_eq!(one.model.as_deref(), Some("claude-opus-4-5"));
     let context = one.context.unwrap();
     assert_eq!((context.sent(), context.gone), (one.figures.prompt_with, 0));
