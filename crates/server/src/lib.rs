@@ -32,4 +32,4 @@ pub use manage::{
 pub use serve::{Running, Server, StartError};
 pub use settings::{Limits, Managing, Scribe, Settings};
 pub use token::Token;
-pub use upstream::{Upstream, UpstreamError, Upstreams};
+pub use upstream::{Upstream, UpstreamError, Upstreams, Via, ViaError};

@@ -11,6 +11,7 @@ use crate::times;
 use anyhow::bail;
 use serde_json::json;
 use std::process::ExitCode;
+use throughline_model::process_environment;
 use throughline_server::{Server, Settings, StartError};
 
 #[derive(clap::Args)]
@@ -38,7 +39,8 @@ impl Serve {
         let bases = Bases::of_flags(self.anthropic.as_deref(), self.openai.as_deref())
             .or(Bases::of_config(&config.proxy))
             .or(Bases::of_variables());
-        let settings = bases.settings(context, &config, Wish { port: self.port, passive: self.passive })?;
+        let wish = Wish { port: self.port, passive: self.passive, variable: &process_environment };
+        let settings = bases.settings(context, &config, wish)?;
         let others = servers::running(&context.home);
         if let Some(other) =
             others.iter().find(|other| other.listens == settings.listen && other.listens.port() != 0)
@@ -96,7 +98,8 @@ impl Serve {
                 "{}",
                 json!({
                     "address": address, "page": served.page(), "token": served.token, "pid": served.pid,
-                    "anthropic": served.anthropic, "openai": served.openai, "passive": self.passive,
+                    "anthropic": served.anthropic, "openai": served.openai, "by_way_of": served.by_way_of,
+                    "passive": self.passive,
                 })
             );
             return Ok(());
@@ -114,6 +117,9 @@ impl Serve {
         }
         outln!("\n  {} {}", dim(format!("{:<12}", "page")), served.page());
         outln!("  {} {} · {}", dim(format!("{:<12}", "sends to")), served.anthropic, served.openai);
+        if let Some(proxy) = &served.by_way_of {
+            outln!("  {} the proxy {proxy}", dim(format!("{:<12}", "by way of")));
+        }
         outln!("\n{}", dim("ctrl-C ends it."));
         Ok(())
     }

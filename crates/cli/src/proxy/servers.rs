@@ -35,6 +35,9 @@ pub(crate) struct Served {
     /// Where it sends requests to.
     pub(crate) anthropic: String,
     pub(crate) openai: String,
+    /// By which proxy of the network's: its host and port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) by_way_of: Option<String>,
 }
 
 impl Served {
@@ -50,6 +53,7 @@ impl Served {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             anthropic: settings.upstreams.anthropic.to_string(),
             openai: settings.upstreams.openai.to_string(),
+            by_way_of: settings.upstreams.via().map(ToString::to_string),
         }
     }
 

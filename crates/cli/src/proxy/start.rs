@@ -4,7 +4,6 @@ use super::memory;
 use super::servers::Served;
 use crate::context::Context;
 use crate::launch::unpack_tables;
-use crate::output::yellow;
 use anyhow::{Context as _, bail};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -33,11 +32,13 @@ impl Base {
 }
 
 /// What is wanted of a server beside the configuration.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wish {
+#[derive(Clone, Copy)]
+pub(crate) struct Wish<'a> {
     pub(crate) port: Option<u16>,
     /// It only passes requests on.
     pub(crate) passive: bool,
+    /// Variables that say by which proxy of the network's providers are reached.
+    pub(crate) variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// Where requests are to go. What is not named goes where it goes without us.
@@ -95,7 +96,7 @@ impl Bases {
         &self,
         context: &Context,
         config: &Config,
-        wish: Wish,
+        wish: Wish<'_>,
     ) -> anyhow::Result<Settings> {
         let proxy = &config.proxy;
         let listen = SocketAddr::new(proxy.listen, wish.port.unwrap_or(proxy.port));
@@ -112,7 +113,7 @@ impl Bases {
             listen,
             limits,
             manage: None,
-            ..Settings::new(context.home.clone(), upstreams(proxy, self, listen)?)
+            ..Settings::new(context.home.clone(), upstreams(proxy, self, listen, wish.variable)?)
         };
         if wish.passive {
             return Ok(settings);
@@ -135,7 +136,12 @@ impl Bases {
     }
 }
 
-fn upstreams(proxy: &ProxySettings, bases: &Bases, listen: SocketAddr) -> anyhow::Result<Upstreams> {
+fn upstreams(
+    proxy: &ProxySettings,
+    bases: &Bases,
+    listen: SocketAddr,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> anyhow::Result<Upstreams> {
     let mut upstreams = Upstreams::default();
     if let Some(base) = &bases.anthropic {
         upstreams.anthropic = checked(base, Upstream::anthropic(&base.url), listen)?;
@@ -151,10 +157,7 @@ fn upstreams(proxy: &ProxySettings, bases: &Bases, listen: SocketAddr) -> anyhow
             Some(checked(&base, Upstream::openai(&base.url), listen)?)
         }
     };
-    let behind = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-    if let Some(name) = behind.iter().find(|name| Base::of_variable(name).is_some()) {
-        anstream::eprintln!("{} {name} is not heeded: providers are asked directly", yellow("note:"));
-    }
+    upstreams.heed_proxies(variable)?;
     if let Some(file) = &proxy.ca_file {
         upstreams.trust(file);
     }

@@ -20,6 +20,7 @@ mod pipeline;
 mod proxy_doctor;
 mod proxy_import;
 mod proxy_kit;
+mod proxy_network;
 mod proxy_run;
 mod proxy_serve;
 mod sessions;

@@ -217,8 +217,9 @@ pub(crate) struct Report {
 fn the_client() {
     let Ok(file) = std::env::var(REPORT) else { return };
     let words: Vec<String> = std::env::var(WORDS).unwrap_or_default().lines().map(str::to_owned).collect();
+    let told = ["BASE", "FIRST_PARTY", "PROXY", "proxy"];
     let variables: BTreeMap<String, String> =
-        std::env::vars().filter(|(name, _)| name.contains("BASE") || name.contains("FIRST_PARTY")).collect();
+        std::env::vars().filter(|(name, _)| told.iter().any(|part| name.contains(part))).collect();
     let of_words =
         words.iter().find_map(|word| word.split_once("base_url=")).map(|(_, url)| url.trim_matches('"'));
     let mut statuses = Vec::new();

@@ -2,10 +2,12 @@
 
 use super::Upstream;
 use super::traffic::Io;
+use super::via::{Kind, Via};
 use crate::serve::StartError;
 use http::Uri;
 use hyper::rt::{Read, Write};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -22,11 +24,30 @@ pub(super) type Reason = Box<dyn Error + Send + Sync>;
 #[error("no connection within {} s", .0.as_secs_f32())]
 struct TooLate(Duration);
 
+/// The network's proxy did not let us through.
+#[derive(Debug, thiserror::Error)]
+#[error("by way of the proxy {proxy}")]
+struct NotLetThrough {
+    proxy: Via,
+    #[source]
+    why: Reason,
+}
+
+type Tls<C> = HttpsConnector<C>;
+
+/// The way to a provider.
+enum Way {
+    Direct(Tls<HttpConnector>),
+    /// The proxy itself may be reached by TLS too.
+    Tunnel(Tls<Tunnel<Tls<HttpConnector>>>, Via),
+    Socks(Tls<SocksV5<HttpConnector>>, Via),
+}
+
 /// Makes connections to one provider.
 pub(super) struct Connector {
     to: Uri,
     limit: Duration,
-    way: HttpsConnector<HttpConnector>,
+    way: Way,
 }
 
 /// A connection that nobody has used.
@@ -41,14 +62,47 @@ impl Connector {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(limit));
-        let tls = HttpsConnectorBuilder::new().with_tls_config(trust(upstream)?);
+        let trust = trust(upstream)?;
+        let tls = HttpsConnectorBuilder::new().with_tls_config(trust.clone());
         let tls = if upstream.is_encrypted() { tls.https_only() } else { tls.https_or_http() };
-        Ok(Self { to: upstream.root(), limit, way: tls.enable_all_versions().wrap_connector(tcp) })
+        let tls = tls.enable_all_versions();
+        let way = match &upstream.via {
+            None => Way::Direct(tls.wrap_connector(tcp)),
+            Some(via) => match via.kind().clone() {
+                Kind::Tunnel { authorization } => {
+                    let there = HttpsConnectorBuilder::new().with_tls_config(trust).https_or_http();
+                    let there = there.enable_http1().wrap_connector(tcp);
+                    let tunnel = Tunnel::new(via.address().clone(), there);
+                    let tunnel = match authorization {
+                        Some(authorization) => tunnel.with_auth(authorization),
+                        None => tunnel,
+                    };
+                    Way::Tunnel(tls.wrap_connector(tunnel), via.clone())
+                }
+                Kind::Socks { user, looks_up_here } => {
+                    let socks = SocksV5::new(via.address().clone(), tcp).local_dns(looks_up_here);
+                    let socks = match user {
+                        Some((name, password)) => socks.with_auth(name, password),
+                        None => socks,
+                    };
+                    Way::Socks(tls.wrap_connector(socks), via.clone())
+                }
+            },
+        };
+        Ok(Self { to: upstream.root(), limit, way })
     }
 
     /// A new connection.
     pub(super) async fn connect(&self) -> Result<Reached, Reason> {
-        let connecting = reach(self.way.clone(), self.to.clone());
+        let to = self.to.clone();
+        let connecting = async {
+            let (reached, proxy) = match &self.way {
+                Way::Direct(way) => return reach(way.clone(), to).await,
+                Way::Tunnel(way, via) => (reach(way.clone(), to).await, via),
+                Way::Socks(way, via) => (reach(way.clone(), to).await, via),
+            };
+            reached.map_err(|why| NotLetThrough { proxy: proxy.clone(), why }.into())
+        };
         tokio::time::timeout(self.limit, connecting).await.map_err(|_| TooLate(self.limit))?
     }
 }

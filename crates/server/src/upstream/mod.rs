@@ -4,8 +4,10 @@ mod client;
 mod connect;
 mod pool;
 mod traffic;
+mod via;
 
 pub(crate) use client::{Client, Connections, RequestBody, SendError};
+pub use via::{Via, ViaError};
 
 use crate::endpoint::Api;
 use http::Uri;
@@ -32,6 +34,7 @@ impl Default for Upstreams {
             authority: Authority::from_static(host),
             path: path.to_owned(),
             ca_file: None,
+            via: None,
         };
         Self {
             anthropic: known(Scheme::HTTPS, "api.anthropic.com", ""),
@@ -67,6 +70,8 @@ pub struct Upstream {
     path: String,
     /// Certificates to trust besides the system's, as PEM.
     pub ca_file: Option<PathBuf>,
+    /// The network's proxy that it is reached by.
+    via: Option<Via>,
 }
 
 /// Why an address can't be used.
@@ -117,7 +122,7 @@ impl Upstream {
             return Err(UpstreamError::NotEncrypted(shown));
         }
         let path = parts.path_and_query.map(|path| path.path().trim_end_matches('/').to_owned());
-        Ok(Self { scheme, authority, path: path.unwrap_or_default(), ca_file: None })
+        Ok(Self { scheme, authority, path: path.unwrap_or_default(), ca_file: None, via: None })
     }
 
     /// Its host, without a port.

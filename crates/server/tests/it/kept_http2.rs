@@ -25,7 +25,7 @@ enum Deed {
 type Seen = Arc<Mutex<Vec<usize>>>;
 
 async fn provider(script: &'static [&'static [Deed]]) -> (tls::Known, Seen) {
-    let (acceptor, certificate) = tls::acceptor(&[b"h2"]);
+    let (acceptor, certificate) = tls::acceptor("localhost", &[b"h2"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let seen = Seen::default();

@@ -21,3 +21,4 @@ mod takeover;
 mod talk;
 mod tls;
 mod too_long;
+mod via;

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use throughline_core::cost::Dollars;
 use throughline_engine::config::Config;
 use throughline_ledger::Home;
+use throughline_model::process_environment;
 use throughline_server::{Running, Server};
 
 #[derive(clap::Args)]
@@ -110,7 +111,7 @@ impl Doctor {
         // Nothing is told or learnt.
         let mut without_memory = config.clone();
         without_memory.proxy.memory = false;
-        let wish = Wish { port: Some(0), passive: false };
+        let wish = Wish { port: Some(0), passive: false, variable: &process_environment };
         let settings = match bases.settings(&scratch, &without_memory, wish) {
             Ok(settings) => settings,
             Err(error) => {
@@ -118,6 +119,10 @@ impl Doctor {
                 return finish(&findings);
             }
         };
+        if let Some(proxy) = settings.upstreams.via() {
+            let text = format!("providers are reached by way of the proxy {proxy} (HTTPS_PROXY)");
+            findings.add(HERE, "network", (Verdict::Note, text));
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let server = match runtime.block_on(Server::start(settings)) {
             Ok(server) => server,

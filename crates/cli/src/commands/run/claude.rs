@@ -3,7 +3,7 @@
 //! Its settings files hold variables (`env`) that win over those it is started with, the nearer file over the farther; what is
 //! given with `--settings` wins over all of them but the administrator's.
 
-use super::launch::{Launch, Place};
+use super::launch::{Launch, NO_PROXY, PROXIES, Place, ways_home};
 use crate::proxy::Base;
 use crate::proxy::servers::Served;
 use anyhow::bail;
@@ -44,6 +44,10 @@ pub(super) struct Claude {
     says_who_answers: bool,
     /// Tokens at which it condenses its conversation by itself, where somebody said so.
     pub(super) compacts_at: Option<u64>,
+    /// Variables of its settings files, and of this process for the network's proxy.
+    variables: BTreeMap<String, String>,
+    /// Variables of its settings files that would lead it to a proxy of the network's on its way here.
+    ways_home: Vec<(&'static str, String)>,
     /// What is given with `--settings`, and which argument that is.
     given: Option<(usize, Given, Map<String, Value>)>,
 }
@@ -66,6 +70,8 @@ impl Claude {
             needs_settings: false,
             says_who_answers: place.get(FIRST_PARTY).is_some(),
             compacts_at: None,
+            variables: BTreeMap::new(),
+            ways_home: Vec::new(),
             given: None,
         };
         let mut set = BTreeMap::new();
@@ -91,6 +97,15 @@ impl Claude {
         found.given = given;
         set.extend(option(arguments, "--autocompact").map(|window| (AUTO_COMPACT.to_owned(), window)));
         found.compacts_at = claude_compacts_at(|name| set.get(name).cloned().or_else(|| place.get(name)));
+        if PROXIES.iter().chain(&NO_PROXY).any(|name| set.contains_key(*name)) {
+            found.ways_home = ways_home(&|name| set.get(name).cloned().or_else(|| place.get(name)));
+        }
+        for name in PROXIES.iter().chain(&NO_PROXY) {
+            if let Some(value) = place.get(name) {
+                set.entry((*name).to_owned()).or_insert(value);
+            }
+        }
+        found.variables = set;
         let managed = place.system.join("claude-code/managed-settings.json");
         if let Some(settings) = read(&managed)
             && variable(&settings, BASE_URL).is_some()
@@ -126,6 +141,11 @@ impl Claude {
         Ok(())
     }
 
+    /// A variable of the network's proxy, as it has it.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned()
+    }
+
     /// Tells it to ask at a server of ours.
     pub(super) fn lead(&self, launch: &mut Launch, home: &Home, server: &Served) -> anyhow::Result<()> {
         let address = server.address();
@@ -135,13 +155,14 @@ impl Claude {
         if !self.says_who_answers && is_first_party {
             launch.set(FIRST_PARTY, "1");
         }
-        if !self.needs_settings {
+        if !self.needs_settings && self.ways_home.is_empty() {
             return Ok(());
         }
         let mut settings = self.given.as_ref().map(|(_, _, settings)| settings.clone()).unwrap_or_default();
         let variables = settings.entry("env").or_insert_with(|| json!({}));
         if let Value::Object(variables) = variables {
             variables.insert(BASE_URL.to_owned(), json!(address));
+            variables.extend(self.ways_home.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
         }
         let file = launch.file(home, "claude.json", &Value::Object(settings).to_string())?;
         match &self.given {

@@ -82,16 +82,7 @@ impl Launch {
 
     /// The way to this machine leads through no proxy of the network's.
     pub(super) fn stay_here(&mut self, variable: &dyn Fn(&str) -> Option<String>) {
-        let is_set = |name: &&str| variable(name).is_some_and(|value| !value.trim().is_empty());
-        let all = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-        if !all.iter().any(is_set) {
-            return;
-        }
-        for name in ["NO_PROXY", "no_proxy"] {
-            let before = variable(name).filter(|value| !value.trim().is_empty());
-            let before = before.map(|value| format!("{value},")).unwrap_or_default();
-            self.set(name, format!("{before}127.0.0.1,localhost,::1"));
-        }
+        self.variables.extend(ways_home(variable));
     }
 
     /// Writes a file for the client alone, until it ends.
@@ -111,6 +102,26 @@ impl Drop for Launch {
             let _ = std::fs::remove_file(file);
         }
     }
+}
+
+/// Variables of the network's proxy.
+pub(super) const PROXIES: [&str; 6] =
+    ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+/// And those of what is reached without it. Who reads one need not read the other.
+pub(super) const NO_PROXY: [&str; 2] = ["no_proxy", "NO_PROXY"];
+
+/// What keeps a client on its way to this machine from asking a proxy of the network's: what was excepted stays excepted.
+pub(super) fn ways_home(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, String)> {
+    let has = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    if !PROXIES.iter().any(|name| has(name).is_some()) {
+        return Vec::new();
+    }
+    let other = |name: &str| NO_PROXY.iter().filter(|other| **other != name).find_map(|name| has(name));
+    let excepting = |name: &&'static str| {
+        let before = has(name).or_else(|| other(name)).map(|value| format!("{value},"));
+        (*name, format!("{}127.0.0.1,localhost,::1", before.unwrap_or_default()))
+    };
+    NO_PROXY.iter().map(excepting).collect()
 }
 
 /// `/usr/bin/codex`, `codex.exe`, `@openai/codex@latest` → `codex`.
@@ -177,8 +188,8 @@ mod tests {
             "NO_PROXY" => Some(".example".to_owned()),
             _ => None,
         });
-        assert_eq!(behind.variables[0], ("NO_PROXY", ".example,127.0.0.1,localhost,::1".to_owned()));
-        assert_eq!(behind.variables[1], ("no_proxy", "127.0.0.1,localhost,::1".to_owned()));
+        let excepted = ".example,127.0.0.1,localhost,::1".to_owned();
+        assert_eq!(behind.variables, [("no_proxy", excepted.clone()), ("NO_PROXY", excepted)]);
     }
 
     #[test]

@@ -94,6 +94,26 @@ impl Found {
         }
     }
 
+    /// A variable as the client has it.
+    fn variable(&self, name: &str) -> Option<String> {
+        match self {
+            Self::Claude(claude) => claude.variable(name),
+            Self::Codex(_) | Self::Other(_) => process_environment(name),
+        }
+    }
+
+    /// A variable that says by which proxy of the network's the client would have asked.
+    fn to_the_network(&self, name: &str) -> Option<String> {
+        let has = |name: &str| self.variable(name).filter(|value| !value.trim().is_empty());
+        match self {
+            // It takes the proxy for plain HTTP where no other is named.
+            Self::Claude(_) if name == "ALL_PROXY" => {
+                has(name).or_else(|| has("http_proxy")).or_else(|| has("HTTP_PROXY"))
+            }
+            Self::Claude(_) | Self::Codex(_) | Self::Other(_) => has(name),
+        }
+    }
+
     /// Has the client ask at a server of ours.
     fn lead(&self, launch: &mut Launch, context: &Context, served: &Served) -> anyhow::Result<()> {
         let address = served.address();
@@ -137,7 +157,7 @@ impl Run {
             let started = context.now();
             let beneath = self.beneath(context, &config, &found).await?;
             found.lead(&mut launch, context, beneath.served())?;
-            launch.stay_here(&process_environment);
+            launch.stay_here(&|name| found.variable(name));
             let code = match self.client(&launch).await {
                 Ok(code) => code,
                 Err(failed) => {
@@ -188,7 +208,11 @@ impl Run {
             return Ok(Beneath::Attached(other.clone()));
         }
         let bases = bases.or(Bases::of_config(&config.proxy));
-        let wish = Wish { port: Some(self.port.unwrap_or(0)), passive: self.passive };
+        let wish = Wish {
+            port: Some(self.port.unwrap_or(0)),
+            passive: self.passive,
+            variable: &|name| found.to_the_network(name),
+        };
         let mut settings = bases.settings(context, config, wish)?;
         if let Some(managing) = &mut settings.manage {
             managing.client_compacts_at = found.compacts_at();
