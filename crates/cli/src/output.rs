@@ -6,6 +6,8 @@ use serde::Serialize;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
+pub(crate) use throughline_core::words::{grouped as number, plural as count};
+
 pub(crate) fn red(text: impl Display) -> String {
     text.red().bold().to_string()
 }
@@ -138,24 +140,6 @@ pub(crate) fn bytes(n: u64) -> String {
         unit += 1;
     }
     if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
-/// 12345 → `12,345`.
-pub(crate) fn number(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// `1 message`, `2 messages`.
-pub(crate) fn count(n: u64, what: &str) -> String {
-    format!("{} {what}{}", number(n), if n == 1 { "" } else { "s" })
 }
 
 /// A bar on a terminal, nothing when piped or with `--json`.

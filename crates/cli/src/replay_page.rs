@@ -9,10 +9,9 @@ mod session;
 mod table;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use serde::{Deserialize, Serialize};
-use words::{escape, grouped, plural};
+use throughline_core::words::{escape, grouped, plural};
 
 /// What the page shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -40,10 +40,12 @@ pub mod scribe;
 mod shape;
 pub mod stages;
 pub mod text;
+mod together;
 pub mod tokens;
 mod tool;
 mod usage;
 mod view;
+pub mod words;
 
 pub use block::{Block, Body, CallKind, Media, ResultContent, Source, ToolCall, ToolInput, ToolResult};
 pub use client_session::ClientSession;

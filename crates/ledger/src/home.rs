@@ -1,7 +1,9 @@
 use crate::LedgerError;
 use jiff::Timestamp;
-use std::fs;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fs, io};
 use throughline_core::SessionId;
 
 /// Where everything of Throughline lives: `sessions/`, `blobs/`, `index/`.
@@ -10,12 +12,20 @@ use throughline_core::SessionId;
 #[derive(Clone, Debug)]
 pub struct Home {
     root: PathBuf,
+    /// Ledgers that were looked for and found, by session. Others may write to the home: what stands here is only where to look first.
+    found: Arc<Mutex<HashMap<String, PathBuf>>>,
 }
+
+/// How many ledgers are remembered that were looked for.
+const MOST_FOUND: usize = 4_096;
+
+/// How a folder is read.
+type ReadDir<'a> = &'a mut dyn FnMut(&Path) -> io::Result<fs::ReadDir>;
 
 impl Home {
     /// Uses `root`, which is made when first needed.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), found: Arc::default() }
     }
 
     /// The folder itself.
@@ -72,10 +82,27 @@ impl Home {
     }
 
     /// The ledger of a session, by its whole id. What ledgers say of each other is looked up with this.
+    ///
+    /// One that was found before costs a look at the file; any other is looked for day by day, the newest first. That a session
+    /// has no ledger is known only when every day was looked at.
     pub fn find_exact(&self, id: &SessionId) -> Result<PathBuf, LedgerError> {
+        self.find_by(id, &mut |dir| fs::read_dir(dir))
+    }
+
+    fn find_by(&self, id: &SessionId, read: ReadDir<'_>) -> Result<PathBuf, LedgerError> {
         let wanted = file_name(id);
-        let found = self.ledgers()?.into_iter().find(|path| session_of(path) == Some(wanted.as_str()));
-        found.ok_or_else(|| LedgerError::NoSession(id.to_string()))
+        let known = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = known().get(&wanted).cloned().filter(|path| path.is_file()) {
+            return Ok(path);
+        }
+        let found = newest(&self.sessions(), 3, &wanted, read)?;
+        let path = found.ok_or_else(|| LedgerError::NoSession(id.to_string()))?;
+        let mut known = known();
+        if known.len() >= MOST_FOUND {
+            known.clear();
+        }
+        known.insert(wanted, path.clone());
+        Ok(path)
     }
 
     /// The ledger of a session, by its whole id or a unique beginning of it, as people type it.
@@ -124,7 +151,7 @@ pub(crate) fn file_name(id: &SessionId) -> String {
 fn walk(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), LedgerError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(LedgerError::io("list", dir)(e)),
     };
     let mut names = Vec::new();
@@ -144,6 +171,34 @@ fn walk(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Ledger
         if is_dir { walk(&path, depth - 1, found)? } else { found.push(path) }
     }
     Ok(())
+}
+
+/// The newest ledger of a session below a folder.
+fn newest(dir: &Path, depth: usize, wanted: &str, read: ReadDir<'_>) -> Result<Option<PathBuf>, LedgerError> {
+    let entries = match read(dir) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(LedgerError::io("list", dir)(e)),
+    };
+    let mut below = Vec::new();
+    let mut found: Option<PathBuf> = None;
+    for entry in entries {
+        let entry = entry.map_err(LedgerError::io("list", dir))?;
+        let is = |kind: fn(&fs::FileType) -> bool| entry.file_type().is_ok_and(|file| kind(&file));
+        if depth > 0 {
+            below.extend(is(fs::FileType::is_dir).then(|| entry.file_name()));
+        } else if session_of(Path::new(&entry.file_name())) == Some(wanted) && is(fs::FileType::is_file) {
+            found = found.max(Some(entry.path()));
+        }
+    }
+    below.sort_unstable();
+    for name in below.into_iter().rev() {
+        found = newest(&dir.join(name), depth - 1, wanted, read)?;
+        if found.is_some() {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// Makes a folder and those above it, for its owner alone.

@@ -1,8 +1,8 @@
 //! Charts as inline SVG.
 
 use super::EditPart;
-use super::words::{escape, grouped, plural, short};
 use std::collections::{BTreeMap, BTreeSet};
+use throughline_core::words::{escape, grouped, plural, short};
 
 /// How many colours profiles have; further ones begin again. The class after the last is the baseline's.
 pub(super) const COLOURS: usize = 5;

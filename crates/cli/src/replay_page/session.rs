@@ -1,8 +1,8 @@
 //! One session of the page.
 
 use super::chart::{Chart, Series, Value};
-use super::words::escape;
 use super::{Look, RequestPart, RunPart, SessionPart, chart, sample, table};
+use throughline_core::words::escape;
 
 impl SessionPart {
     /// The session, folded unless it is to be open.

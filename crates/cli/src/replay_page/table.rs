@@ -1,7 +1,7 @@
 //! Tables of the page.
 
-use super::words::{escape, grouped, short};
 use super::{EditPart, Look, TotalsPart};
+use throughline_core::words::{escape, grouped, short};
 
 /// What the columns mean, in words.
 pub(super) const LEGEND: &str = "<p class=\"dim small\"><b>tokens/request</b>: the average prompt. <b>cached</b>: read from the prompt \

@@ -1,6 +1,6 @@
 use super::sample::{POINTS, places};
-use super::words::{escape, grouped, short};
 use super::*;
+use throughline_core::words::{escape, grouped, short};
 
 fn run(profile: &str, requests: usize) -> RunPart {
     let request = |n: usize| RequestPart {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use throughline_core::pipeline::Journal;
 use throughline_core::profile::Profile;
 use throughline_core::stages::snip;
-use throughline_core::{CallId, Edit, EditId, GroupId, MessageId, Op, Record, Stage, ToolInput, View};
+use throughline_core::{Edit, EditId, MessageId, Op, Record, Stage, ToolInput};
 use throughline_ledger::{LedgerError, resume, session};
 
 impl Session {
@@ -49,7 +49,7 @@ impl Session {
     /// Protects a message from every stage, or no longer. What can't be parted from it (the other records of an answer, calls and
     /// their results) is protected with it.
     pub fn pin(&mut self, message: &MessageId, on: bool) -> Result<(), SessionError> {
-        let messages = together(self.pipeline.view(), message);
+        let messages = self.pipeline.view().together(&HashSet::from([message.clone()]));
         if messages.is_empty() {
             return Err(LedgerError::NoMessage { session: self.id.clone(), message: message.clone() }.into());
         }
@@ -128,32 +128,4 @@ impl Session {
             keeper.compacted(|id| entries.iter().any(|entry| entry.message.id == *id));
         }
     }
-}
-
-/// A message, and what must not be parted from it.
-fn together(view: &View, message: &MessageId) -> Vec<MessageId> {
-    let entries = view.entries();
-    let mut chosen: Vec<bool> = entries.iter().map(|entry| entry.message.id == *message).collect();
-    loop {
-        let mut calls: HashSet<&CallId> = HashSet::new();
-        let mut groups: HashSet<&GroupId> = HashSet::new();
-        for (entry, _) in entries.iter().zip(&chosen).filter(|(_, chosen)| **chosen) {
-            calls.extend(entry.message.calls().map(|call| &call.id));
-            calls.extend(entry.message.results().map(|result| &result.call));
-            groups.extend(&entry.message.group);
-        }
-        let before = chosen.iter().filter(|chosen| **chosen).count();
-        for (entry, chosen) in entries.iter().zip(&mut chosen) {
-            let message = &entry.message;
-            *chosen = *chosen
-                || message.group.as_ref().is_some_and(|group| groups.contains(group))
-                || message.calls().any(|call| calls.contains(&call.id))
-                || message.results().any(|result| calls.contains(&result.call));
-        }
-        if chosen.iter().filter(|chosen| **chosen).count() == before {
-            break;
-        }
-    }
-    let ids = entries.iter().zip(chosen).filter(|(_, chosen)| *chosen);
-    ids.map(|(entry, _)| entry.message.id.clone()).collect()
 }

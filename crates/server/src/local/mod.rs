@@ -12,7 +12,6 @@ mod people;
 mod query;
 mod respond;
 mod story;
-mod words;
 
 pub(crate) use data::State;
 

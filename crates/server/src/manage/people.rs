@@ -8,9 +8,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use throughline_core::pipeline::Journal;
-use throughline_core::{
-    CallId, Edit, EditId, Entry, Event, GroupId, MessageId, Op, Origin, Record, SessionId, Stage, View,
-};
+use throughline_core::{Edit, EditId, Entry, Event, MessageId, Op, Origin, Record, SessionId, Stage, View};
 use throughline_engine::LedgerJournal;
 use throughline_ledger::{LedgerError, SyncPolicy, Writer, resume, resume_until, session};
 
@@ -162,35 +160,7 @@ fn coming_back(
         .filter(|entry| !now.contains(&looks(entry)))
         .map(|entry| entry.message.id.clone())
         .collect();
-    Ok(together(&after, &back))
-}
-
-/// Messages of a view, and what must not be parted from them: the other records of an answer, calls and their results.
-fn together(view: &View, messages: &HashSet<MessageId>) -> Vec<MessageId> {
-    let entries = view.entries();
-    let mut chosen: Vec<bool> = entries.iter().map(|entry| messages.contains(&entry.message.id)).collect();
-    loop {
-        let mut calls: HashSet<&CallId> = HashSet::new();
-        let mut groups: HashSet<&GroupId> = HashSet::new();
-        for (entry, _) in entries.iter().zip(&chosen).filter(|(_, chosen)| **chosen) {
-            calls.extend(entry.message.calls().map(|call| &call.id));
-            calls.extend(entry.message.results().map(|result| &result.call));
-            groups.extend(&entry.message.group);
-        }
-        let mut grew = false;
-        for (entry, chosen) in entries.iter().zip(&mut chosen).filter(|(_, chosen)| !**chosen) {
-            let message = &entry.message;
-            *chosen = message.group.as_ref().is_some_and(|group| groups.contains(group))
-                || message.calls().any(|call| calls.contains(&call.id))
-                || message.results().any(|result| calls.contains(&result.call));
-            grew |= *chosen;
-        }
-        if !grew {
-            break;
-        }
-    }
-    let chosen = entries.iter().zip(chosen).filter(|(_, chosen)| *chosen);
-    chosen.map(|(entry, _)| entry.message.id.clone()).collect()
+    Ok(after.together(&back))
 }
 
 /// Tells whether an entry is shown as before: taking back a change only ever takes replacements away.

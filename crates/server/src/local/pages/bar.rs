@@ -1,7 +1,7 @@
 //! What a context is made of, as a bar.
 
 use crate::local::story::{Fate, Share};
-use crate::local::words::{escape, grouped, short};
+use throughline_core::words::{escape, grouped, short};
 
 /// Something that takes up room in a context, or would.
 pub(super) struct Piece {

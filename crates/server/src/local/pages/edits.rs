@@ -2,9 +2,9 @@
 
 use super::{Button, Frame, page, time};
 use crate::local::story::{Change, Length, Passage, Story, Undo};
-use crate::local::words::{escape, grouped, plural, short};
 use std::net::SocketAddr;
 use throughline_core::View;
+use throughline_core::words::{escape, grouped, plural, short};
 
 /// How many changes a page shows.
 pub(in crate::local) const PAGE: usize = 10;

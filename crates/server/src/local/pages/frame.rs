@@ -1,7 +1,7 @@
 //! What every page has.
 
-use crate::local::words::escape;
 use std::net::SocketAddr;
+use throughline_core::words::escape;
 
 const MARK: &str = "<svg viewBox=\"0 0 18 18\" aria-hidden=\"true\"><path d=\"M1 4.5h16M1 13.5h16\" stroke=\"currentColor\" \
                     stroke-width=\"2\" stroke-linecap=\"round\" opacity=\"0.35\"/><path class=\"f-said\" d=\"M1 9h16\" \

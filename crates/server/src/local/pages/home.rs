@@ -3,9 +3,9 @@
 use super::bar::{Piece, bar};
 use super::money::{difference, dollars};
 use super::{part, time};
-use crate::local::words::{escape, grouped, plural, short};
 use crate::manage::{Context, Figures, SessionSnapshot, Snapshot};
 use std::net::SocketAddr;
+use throughline_core::words::{escape, grouped, plural, short};
 
 /// How many sessions a page shows.
 pub(in crate::local) const PAGE: usize = 50;

@@ -2,8 +2,8 @@
 
 use super::bar::class;
 use crate::local::story::{Fate, Line, Story, words};
-use crate::local::words::{escape, grouped, short};
 use throughline_core::text::{middle_cut, one_line};
+use throughline_core::words::{escape, grouped, short};
 
 /// How many messages a page shows.
 pub(in crate::local) const PAGE: usize = 50;

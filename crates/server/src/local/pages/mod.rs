@@ -16,8 +16,8 @@ pub(super) use lines::PAGE as MESSAGES;
 pub(super) use refused::refused;
 pub(super) use session::{Outcome, SessionPage};
 
-use crate::local::words::escape;
 use jiff::Timestamp;
+use throughline_core::words::escape;
 
 /// A part of a page that is brought up to date on its own: it is taken over where its hash differs.
 fn part(id: &str, html: &str) -> String {

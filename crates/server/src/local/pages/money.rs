@@ -1,8 +1,8 @@
 //! Costs, with us and without.
 
-use crate::local::words::{grouped, short};
 use crate::manage::Figures;
 use throughline_core::cost::Dollars;
+use throughline_core::words::{grouped, short};
 
 /// An amount as people read it: cents matter, and so do fractions of one where there is no more.
 pub(super) fn dollars(amount: Dollars) -> String {

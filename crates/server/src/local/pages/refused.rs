@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 /// Says how to get in.
 pub(in crate::local) fn refused(listening: SocketAddr, why: &str) -> String {
-    let why = crate::local::words::escape(why);
+    let why = throughline_core::words::escape(why);
     let content = format!(
         "<section class=\"card\">\n<h1>This page needs its token</h1>\n<p>{why}.</p>\n\
          <p>The whole address is in the terminal where Throughline runs; it looks like this:</p>\n\

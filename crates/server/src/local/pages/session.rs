@@ -6,10 +6,10 @@ use super::home::{reports, state};
 use super::lines::lines;
 use super::{Button, money, part, time};
 use crate::local::story::{Fate, Story, words};
-use crate::local::words::{escape, plural, short};
 use crate::manage::SessionSnapshot;
 use jiff::Timestamp;
 use throughline_core::text::middle_cut;
+use throughline_core::words::{escape, plural, short};
 use throughline_core::{SessionId, View};
 
 /// Bytes of notes and of what was told that are shown.

@@ -11,6 +11,8 @@
 //!   that the request goes on with rather than goes back in.
 
 mod index;
+#[cfg(test)]
+mod tests;
 
 pub(super) use index::mark;
 
@@ -21,8 +23,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use throughline_core::{Message, MessageId, Role, Wire, content_id};
-use throughline_ledger::Home;
+use throughline_ledger::{Home, session_of};
 use throughline_wire::splice::Body;
+use uuid::Uuid;
 
 /// How many conversations are remembered; older ones are begun anew, unless their client has a name for them.
 const MOST: usize = 10_000;
@@ -55,8 +58,11 @@ struct Known {
     conversations: HashMap<ThreadKey, Line>,
     by_anchor: HashMap<Mark, Vec<ThreadKey>>,
     by_opening: HashMap<Mark, Vec<ThreadKey>>,
-    /// Some were forgotten: a name that is not known may still have a ledger.
+    /// Some were forgotten, in this process or an earlier one: a name that is not known may still have a ledger.
     is_trimmed: bool,
+    /// When the ledgers of a proxy were begun, by their names. They are listed once, when first asked for: those that others begin since
+    /// are in the index.
+    older: Option<HashMap<Uuid, Timestamp>>,
 }
 
 /// The history of a request, as far as it was needed.
@@ -115,11 +121,11 @@ impl Lineage {
 
     /// A conversation that its client has a name for, if it was begun.
     pub(super) fn named(&self, key: &ThreadKey) -> Option<Place> {
-        let (found, is_trimmed) = self.with(|known| (known.place(key), known.is_trimmed));
-        found.or_else(|| {
-            let path = is_trimmed.then(|| self.home.find_exact(&key.session()).ok())??;
-            let created = created(&path)?;
-            Some(Place { key: key.clone(), created, opening: 0 })
+        self.with(|known| {
+            known.place(key).or_else(|| {
+                let created = known.older(&self.home, key)?;
+                Some(Place { key: key.clone(), created, opening: 0 })
+            })
         })
     }
 
@@ -265,8 +271,11 @@ impl Known {
             by_anchor: HashMap::new(),
             by_opening: HashMap::new(),
             is_trimmed: false,
+            older: None,
         };
         lines.into_iter().for_each(|line| known.remember(line));
+        // As many are left where some were forgotten.
+        known.is_trimmed = known.conversations.len() >= MOST;
         known.trim();
         known
     }
@@ -276,6 +285,15 @@ impl Known {
             self.refresh();
         }
         self.conversations.get(key).map(|line| place_of(key, line))
+    }
+
+    /// When the ledger of a conversation was begun that is not in the index any more.
+    fn older(&mut self, home: &Home, key: &ThreadKey) -> Option<Timestamp> {
+        if !self.is_trimmed {
+            return None;
+        }
+        let older = self.older.get_or_insert_with(|| begun(home));
+        older.get(&name(key)?).copied()
     }
 
     /// Another server may have begun some, or learnt about them.
@@ -328,6 +346,12 @@ impl Known {
         self.by_anchor.clear();
         self.by_opening.clear();
         self.index.replace(lines[gone..].iter());
+        if let Some(older) = &mut self.older {
+            let forgotten = lines[..gone].iter();
+            older.extend(
+                forgotten.filter_map(|line| Some((name(&ThreadKey::known(&line.key))?, line.created))),
+            );
+        }
         lines.drain(gone..).for_each(|line| self.remember(line));
     }
 }
@@ -336,118 +360,24 @@ fn place_of(key: &ThreadKey, line: &Line) -> Place {
     Place { key: key.clone(), created: line.created, opening: line.opening.map_or(0, |opening| opening.len) }
 }
 
+/// The name of a conversation's ledger.
+fn name(key: &ThreadKey) -> Option<Uuid> {
+    Uuid::parse_str(key.session().as_str()).ok()
+}
+
+/// When ledgers were begun that may be a proxy's, by their names.
+fn begun(home: &Home) -> HashMap<Uuid, Timestamp> {
+    let of = |path: PathBuf| {
+        let name = Uuid::parse_str(session_of(&path)?).ok()?;
+        // Names of others are not made from what a client calls its session.
+        (name.get_version() == Some(uuid::Version::Sha1)).then_some((name, created(&path)?))
+    };
+    home.ledgers().unwrap_or_default().into_iter().filter_map(of).collect()
+}
+
 /// When a ledger was begun, by its file's name.
 fn created(path: &std::path::Path) -> Option<Timestamp> {
     let name = path.file_name()?.to_str()?.get(..19)?;
     let (day, time) = name.split_once('T')?;
     format!("{day}T{}Z", time.replace('-', ":")).parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Purpose;
-    use super::*;
-    use serde_json::json;
-
-    fn recognised(client: &str) -> Recognised {
-        Recognised {
-            wire: Wire::Chat,
-            client: Client::Other(client.to_owned()),
-            client_version: None,
-            session: None,
-            client_session: None,
-            agent: None,
-            parent: None,
-            purpose: Purpose::Turn,
-        }
-    }
-
-    fn body(texts: &[&str]) -> Body {
-        let messages: Vec<_> = texts
-            .iter()
-            .enumerate()
-            .map(
-                |(at, text)| json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": text}),
-            )
-            .collect();
-        Body::parse(Wire::Chat, json!({"messages": messages}).to_string()).unwrap()
-    }
-
-    /// Begins a conversation and answers it.
-    fn begin(lineage: &Lineage, opening: &str, answer: Option<&str>) -> Place {
-        let who = recognised("talker");
-        let place = Place { key: ThreadKey::fresh(&who.client), created: Timestamp::UNIX_EPOCH, opening: 1 };
-        let first = body(&[opening]);
-        lineage.begin(&who, &place, Some(&first)).unwrap();
-        if let Some(answer) = answer {
-            let tip = content_id(None, &first.message(0).unwrap());
-            let mut said = body(&[opening, answer]).message(1).unwrap();
-            said.id = content_id(Some(&tip), &said);
-            lineage.answered(&place.key, Some(&tip), &[said]);
-        }
-        place
-    }
-
-    fn find(lineage: &Lineage, client: &str, texts: &[&str]) -> Option<Place> {
-        lineage.unnamed(&recognised(client), &body(texts), &|_| false)
-    }
-
-    #[test]
-    fn what_the_model_said_tells_conversations_apart() {
-        let folder = tempfile::tempdir().unwrap();
-        let lineage = Lineage::new(&Home::new(folder.path()));
-        let one = begin(&lineage, "hello", Some("Good day."));
-        let two = begin(&lineage, "hello", Some("Hi."));
-        assert_eq!(find(&lineage, "talker", &["hello", "Good day.", "and?"]), Some(one));
-        assert_eq!(find(&lineage, "talker", &["hello", "Hi.", "and?"]), Some(two));
-        assert_eq!(find(&lineage, "talker", &["hello"]), None, "both were answered");
-        assert_eq!(find(&lineage, "other", &["hello", "Hi.", "and?"]), None, "another client's");
-        assert_eq!(find(&lineage, "talker", &["good morning", "Hi.", "and?"]), None);
-    }
-
-    #[test]
-    fn what_was_not_answered_may_be_tried_again_or_said_differently() {
-        let folder = tempfile::tempdir().unwrap();
-        let lineage = Lineage::new(&Home::new(folder.path()));
-        let place = begin(&lineage, "hello", None);
-        assert_eq!(find(&lineage, "talker", &["hello"]), Some(place.clone()));
-        let busy = lineage.unnamed(&recognised("talker"), &body(&["hello"]), &|_| true);
-        assert_eq!(busy, None, "it is being asked");
-        // Somebody answered it after all.
-        assert_eq!(find(&lineage, "talker", &["hello", "Hi.", "and?"]), Some(place.clone()));
-        assert_eq!(find(&lineage, "talker", &["hello", "Hi.", "or?"]), Some(place));
-        assert_eq!(find(&lineage, "talker", &["hello"]), None);
-    }
-
-    #[test]
-    fn servers_on_one_home_learn_from_each_other() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = Home::new(folder.path());
-        let (here, there) = (Lineage::new(&home), Lineage::new(&home));
-        assert_eq!(find(&there, "talker", &["hello", "Hi.", "and?"]), None);
-        let place = begin(&here, "hello", Some("Hi."));
-        assert_eq!(find(&there, "talker", &["hello", "Hi.", "and?"]), Some(place.clone()));
-        assert_eq!(there.named(&place.key), Some(place));
-    }
-
-    #[test]
-    fn the_index_is_bounded_and_a_broken_line_costs_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = Home::new(folder.path());
-        let place = begin(&Lineage::new(&home), "hello", Some("Hi."));
-        let file = folder.path().join("proxy/conversations.jsonl");
-        let mut text = std::fs::read_to_string(&file).unwrap();
-        text.insert_str(0, "no line\n");
-        for number in 0..MOST {
-            let created = Timestamp::from_second(number as i64 + 1).unwrap();
-            let line =
-                json!({"key": format!("k{number}"), "created": created, "client": "x", "wire": "chat"});
-            text += &format!("{line}\n");
-        }
-        std::fs::write(&file, text).unwrap();
-        let lineage = Lineage::new(&home);
-        assert_eq!(lineage.named(&place.key), None, "the oldest is forgotten");
-        assert!(lineage.named(&ThreadKey::known("k0")).is_some());
-        assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), MOST);
-    }
 }

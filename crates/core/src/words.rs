@@ -1,7 +1,7 @@
-//! Text and numbers for the page.
+//! Text and numbers for people: on pages, at a terminal.
 
-/// A text that can stand in an element or between the quotes of an attribute.
-pub(super) fn escape(text: &str) -> String {
+/// A text that can stand in an element of HTML or between the quotes of an attribute.
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -20,7 +20,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// A whole number with commas between its thousands.
-pub(super) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -33,7 +33,7 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// A number of tokens, short: 950, 12.3K, 168K, 1.2M.
-pub(super) fn short(number: f64) -> String {
+pub fn short(number: f64) -> String {
     let (value, unit) = match number.abs() {
         n if n >= 999_500.0 => (number / 1e6, "M"),
         n if n >= 1_000.0 => (number / 1e3, "K"),
@@ -45,7 +45,28 @@ pub(super) fn short(number: f64) -> String {
 }
 
 /// `1 session`, `2 sessions`.
-pub(super) fn plural(number: u64, noun: &str) -> String {
+pub fn plural(number: u64, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{} {noun}{s}", grouped(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_a_meaning_in_html_is_escaped() {
+        assert_eq!(escape("a<b>&\"'\u{7}"), "a&lt;b&gt;&amp;&quot;&#39;\u{fffd}");
+        assert_eq!(escape("two\nlines\tand a tab"), "two\nlines\tand a tab");
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_shortened() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([950.0, 12_300.0, 168_000.0, 1_200_000.0].map(short), ["950", "12.3K", "168K", "1.2M"]);
+        assert_eq!(
+            (plural(1, "session"), plural(2_000, "session")),
+            ("1 session".into(), "2,000 sessions".into())
+        );
+    }
 }
