@@ -256,4 +256,43 @@ mod tests {
         assert_eq!(home.resolve("/etc/passwd"), None);
         assert_eq!(home.resolve("2026/01/01/x.jsonl"), Some("/h/sessions/2026/01/01/x.jsonl".into()));
     }
+
+    /// A home with a ledger on each of many days; `s<day>` is the session.
+    fn home(dir: &Path, days: i64) -> Home {
+        let home = Home::new(dir);
+        for day in 0..days {
+            let created = Timestamp::from_second(1_700_000_000 + day * 86_400).unwrap();
+            let path = home.ledger_path(created, &SessionId::new(format!("s{day}")));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        home
+    }
+
+    #[test]
+    fn a_ledger_is_found_by_reading_newer_days_only_and_again_without_reading_any() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = home(dir.path(), 400);
+        let folders = |home: &Home, session: &str| {
+            let mut reads = 0;
+            let found = home.find_by(&session.into(), &mut |dir| {
+                reads += 1;
+                fs::read_dir(dir)
+            });
+            (found.is_ok(), reads)
+        };
+        // `sessions`, the year, the month, the day.
+        assert_eq!(folders(&home, "s399"), (true, 4));
+        assert_eq!(folders(&home.clone(), "s399"), (true, 0), "all who share the home know it");
+        let (found, reads) = folders(&home, "s390");
+        assert!(found && reads <= 4 + 9 + 1, "{reads}");
+        let (found, reads) = folders(&home, "none");
+        assert!(!found && reads > 400, "{reads}");
+        // Another process may take it away, and put it elsewhere.
+        let path = home.find_exact(&"s399".into()).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(!folders(&home, "s399").0);
+        fs::write(path.with_file_name("2020-01-01T00-00-00-s399.jsonl"), "").unwrap();
+        assert!(folders(&home, "s399").0);
+    }
 }
