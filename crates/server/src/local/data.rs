@@ -1,13 +1,13 @@
 //! What pages and control calls show, gathered from the server and from ledgers.
 
 use super::story::Story;
-use crate::manage::{Manager, SessionSnapshot};
+use crate::manage::{MARK, Manager, SessionSnapshot};
 use crate::serve::Shared;
 use jiff::Timestamp;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use throughline_core::tokens::Counter;
 use throughline_core::{Card, Record, SessionId, View};
 use throughline_ledger::{Home, LedgerError, Reader, newest_card, resume};
@@ -16,6 +16,9 @@ use throughline_memory::{Checkout, ProjectSlug};
 
 /// How many places of ledgers are remembered.
 const PLACES: usize = 10_000;
+/// How many sessions of earlier servers are shown, and in how many ledgers they are looked for.
+const EARLIER: usize = 20;
+const EARLIER_LEDGERS: usize = 500;
 /// How many failures are shown.
 pub(super) const REPORTS: usize = 10;
 
@@ -26,6 +29,16 @@ pub(crate) struct State {
     places: Mutex<HashMap<SessionId, PathBuf>>,
     /// A text is counted once, for the model that was looked at last.
     counter: Mutex<Option<(String, Counter)>>,
+    /// Sessions of the time before this server.
+    earlier: OnceLock<Vec<Earlier>>,
+}
+
+/// A session that went through an earlier server.
+pub(super) struct Earlier {
+    pub(super) id: SessionId,
+    pub(super) client: String,
+    pub(super) title: String,
+    pub(super) began: Timestamp,
 }
 
 impl State {
@@ -41,6 +54,15 @@ impl State {
         }
         places.insert(id.clone(), path.clone());
         Ok(path)
+    }
+
+    /// The newest sessions that earlier servers left, sub-agents' not among them. Looked for once: no more are added to them.
+    pub(super) fn earlier(&self, home: &Home) -> &[Earlier] {
+        self.earlier.get_or_init(|| {
+            let ledgers = home.ledgers().unwrap_or_default();
+            let newest = ledgers.iter().rev().take(EARLIER_LEDGERS);
+            newest.filter_map(|path| earlier(home, path)).take(EARLIER).collect()
+        })
     }
 
     fn count(&self, story: &mut Story, model: &str) {
@@ -107,6 +129,16 @@ pub(super) fn reports(manager: Option<&Arc<Manager>>) -> (Vec<(Timestamp, String
         newest.into_iter().rev().take(REPORTS).map(|(at, report)| (at, report.to_string())).collect(),
         reports.count(),
     )
+}
+
+/// A ledger of the proxy; `None` if it is another one, or a sub-agent's.
+fn earlier(home: &Home, path: &Path) -> Option<Earlier> {
+    let (_, Record::Meta(meta)) = Reader::open(home, path, 0).ok()?.next_record().ok()?? else { return None };
+    if !meta.extra.contains_key(MARK) || meta.parent_session.is_some() {
+        return None;
+    }
+    let title = title(&card(home, path).ok()?, &meta.id);
+    Some(Earlier { id: meta.id, client: meta.client, title, began: meta.created })
 }
 
 /// What lists show of a session. While it is young the ledger has no card: then it is what its first lines say.

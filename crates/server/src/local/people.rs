@@ -1,5 +1,6 @@
 //! Pages, and what their buttons do.
 
+use super::data::Earlier;
 use super::pages::{self, EditPage, Frame, HomePage, Listed, Outcome, SessionPage};
 use super::query::Pairs;
 use super::respond::{self, Kind};
@@ -33,9 +34,17 @@ pub(super) fn home(shared: &Shared, call: &Call) -> Response<Body> {
         })
         .collect();
     let (reports, _) = data::reports(shared.manager.as_ref());
+    let is_here = |id: &SessionId| sessions.iter().any(|session| session.id == *id);
+    let earlier: Vec<&Earlier> = match snapshot {
+        Some(_) if at == 0 => {
+            shared.local.earlier(&shared.settings.home).iter().filter(|one| !is_here(&one.id)).collect()
+        }
+        Some(_) | None => Vec::new(),
+    };
     let page = HomePage {
         snapshot: snapshot.as_ref(),
         listed: &listed,
+        earlier: &earlier,
         reports: &reports,
         listening: shared.address,
         at,

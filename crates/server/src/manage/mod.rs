@@ -29,6 +29,7 @@ pub(crate) use own_tools::OwnTurn;
 pub(crate) use people::{By, undo_at_rest};
 pub(crate) use recognise::{Client, Purpose, Recognised};
 pub(crate) use reports::{Report, Reports};
+pub(crate) use snapshot::MARK;
 pub use snapshot::{Context, Problem, SessionSnapshot, SessionStats, Snapshot, Stats, stats, stats_of};
 pub(crate) use thread::{Thread, ThreadKey};
 pub(crate) use turn::{Ended, Seen, Turn};

@@ -3,6 +3,7 @@
 use super::bar::{Piece, bar};
 use super::money::{difference, dollars};
 use super::{part, time};
+use crate::local::data::Earlier;
 use crate::manage::{Context, Figures, SessionSnapshot, Snapshot};
 use std::net::SocketAddr;
 use throughline_core::words::{escape, grouped, plural, short};
@@ -23,6 +24,8 @@ pub(in crate::local) struct HomePage<'a> {
     pub(in crate::local) snapshot: Option<&'a Snapshot>,
     /// Those to list, in order.
     pub(in crate::local) listed: &'a [Listed<'a>],
+    /// Those of earlier servers, the newest first.
+    pub(in crate::local) earlier: &'a [&'a Earlier],
     /// The newest failures on our side, the newest first.
     pub(in crate::local) reports: &'a [(jiff::Timestamp, String)],
     pub(in crate::local) listening: SocketAddr,
@@ -44,6 +47,7 @@ impl HomePage<'_> {
         } else {
             out.push_str(&part("sessions", &self.sessions(snapshot)));
         }
+        out.push_str(&part("earlier", &earlier(self.earlier)));
         out.push_str(&part("reports", &reports(self.reports, snapshot.failures)));
         out
     }
@@ -155,6 +159,26 @@ fn row(listed: &Listed<'_>) -> String {
         difference(figures.prompt_with as f64, figures.prompt_without as f64) + " tokens",
         id = escape(session.id.as_str()),
     )
+}
+
+/// Sessions that this server has not seen: with their next request they are among the others.
+fn earlier(sessions: &[&Earlier]) -> String {
+    if sessions.is_empty() {
+        return String::new();
+    }
+    let mut out = "<div class=\"card\">\n<h2>Earlier</h2>\n<ul class=\"sessions\">\n".to_owned();
+    for Earlier { id, client, title, began } in sessions {
+        out.push_str(&format!(
+            "<li><a data-item id=\"session-{id}\" href=\"/throughline/sessions/{id}\"><span><span class=\"title\">{}</span><br>\
+             <span class=\"about\">{} · {}</span></span></a></li>\n",
+            escape(title),
+            escape(client),
+            time(*began),
+            id = escape(id.as_str()),
+        ));
+    }
+    out.push_str("</ul>\n</div>\n");
+    out
 }
 
 /// Whether somebody works on it.

@@ -171,17 +171,17 @@ impl SessionPage<'_> {
     }
 
     fn cost(&self) -> String {
-        let table = match self.snapshot {
-            Some(session) if session.figures.requests + session.figures.answered_here > 0 => {
-                money::table(&session.figures)
-            }
-            Some(_) | None => "<p class=\"dim\">No answer was counted yet.</p>\n".to_owned(),
+        let figures = match self.snapshot {
+            Some(session) => session.figures.clone(),
+            None => self.story.figures(),
         };
-        let requests = self.snapshot.map(|session| plural(session.figures.requests, "request"));
-        format!(
-            "<div class=\"card\">\n<h2>Cost <span class=\"dim\">{}</span></h2>\n{table}</div>\n",
-            requests.unwrap_or_default()
-        )
+        let table = if figures.requests + figures.answered_here > 0 {
+            money::table(&figures)
+        } else {
+            "<p class=\"dim\">No answer was counted yet.</p>\n".to_owned()
+        };
+        let requests = plural(figures.requests, "request");
+        format!("<div class=\"card\">\n<h2>Cost <span class=\"dim\">{requests}</span></h2>\n{table}</div>\n")
     }
 
     /// What we told the model, summaries aside: those stand in the conversation.

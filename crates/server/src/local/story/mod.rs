@@ -11,6 +11,7 @@ mod tests;
 pub(crate) use change::{Change, Undo, stage_name};
 pub(crate) use passages::{Length, Passage, words};
 
+use crate::manage::{Accounted, Figures};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -124,6 +125,13 @@ impl Story {
                 (Fate::AsSaid | Fate::Replaced | Fate::Ours, None) => line.said_tokens,
             };
         }
+    }
+
+    /// What its requests came to.
+    pub(crate) fn figures(&self) -> Figures {
+        let mut figures = Figures::default();
+        self.events.iter().filter_map(Accounted::of).for_each(|one| figures.add(&one.figures()));
+        figures
     }
 
     /// What something that we told was made of, as the ledger says: memories, other sessions.

@@ -104,3 +104,23 @@ async fn a_server_that_manages_nothing_says_so() {
     assert_eq!(world.value("/throughline/api/sessions").await["managed"], false);
     assert_eq!(world.look("/throughline/sessions/none").await.status, 404);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_of_an_earlier_server_are_there_with_what_they_came_to() {
+    let before = world(Answer::text("Seen.")).await;
+    Conversation::new("earlier").say(&before, "What did we say yesterday?", "Seen.").await;
+    let id = before.only_session().await;
+    let home = before.home.clone();
+    before.proxy.stop().await;
+    let world = super::world_with(Answer::text("Seen."), |settings| settings.home = home).await;
+    let link = format!("href=\"/throughline/sessions/{id}\"");
+    let page = world.look("/").await.text();
+    let (_, earlier) = page.split_once("<h2>Earlier</h2>").expect("a list of them");
+    assert!(earlier.contains(&link) && earlier.contains("What did we say yesterday?"), "{earlier}");
+    let page = world.look(&format!("/throughline/sessions/{id}")).await.text();
+    assert!(page.contains("Cost <span class=\"dim\">1 request</span>"), "{page}");
+    // Once it goes on, it is one of this server's.
+    Conversation::new("earlier").say(&world, "What did we say yesterday?", "Seen.").await;
+    let page = world.look("/").await.text();
+    assert!(page.contains(&link) && !page.contains("<h2>Earlier</h2>"), "{page}");
+}
