@@ -63,7 +63,7 @@ enum Sender {
 /// A request that was not answered.
 enum Lost {
     /// Nothing of it was sent; here it is.
-    Unsent(Request<RequestBody>, hyper::Error),
+    Unsent(Box<Request<RequestBody>>, hyper::Error),
     /// It can be sent once more without being heard twice by a provider that answers.
     Unheard(hyper::Error),
     /// The provider may have meant it.
@@ -94,7 +94,7 @@ impl Pool {
             match self.ask(line, request).await {
                 Ok(response) => return Ok(response),
                 // There are only so many that were kept.
-                Err(Lost::Unsent(back, _)) if was_kept => request = back,
+                Err(Lost::Unsent(back, _)) if was_kept => request = *back,
                 Err(Lost::Unheard(error)) => match copy.take() {
                     Some(again) => {
                         tracing::debug!("a kept connection ended, the request is sent once more: {error}");
@@ -157,7 +157,7 @@ impl Pool {
         forget(&self.kept, &traffic);
         if let Some(mut request) = failed.take_message() {
             *request.uri_mut() = address;
-            return Err(Lost::Unsent(request, failed.into_error()));
+            return Err(Lost::Unsent(Box::new(request), failed.into_error()));
         }
         let error = failed.into_error();
         let is_stale = was_used && traffic.read() == before;
