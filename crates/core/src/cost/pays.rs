@@ -151,13 +151,5 @@ struct Reason<'a> {
 
 /// A whole number with commas: 12,345.
 fn grouped(number: f64) -> String {
-    let digits = format!("{:.0}", number.abs());
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    crate::words::grouped(number.abs().round() as u64)
 }

@@ -12,6 +12,7 @@ use super::source::{self, AnyImporter, Format, Standing};
 use crate::lines::Content;
 use crate::{Home, LedgerError, Reader, write_private};
 use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -116,16 +117,19 @@ impl Proxied {
             importer.check()?;
             for output in out.drain(..) {
                 let Output::Record { lane, record: Record::Message(message) } = output else { continue };
-                if !said.contains_key(&lane) {
-                    let facts = importer.as_importer().facts(lane);
-                    let named =
-                        facts.and_then(|f| Some(ClientSession::of_transcript(f.client, f.session.as_ref()?)));
-                    let Some(here) = named.and_then(|named| self.ledgers.get(&named)) else {
-                        return Ok(None);
-                    };
-                    said.insert(lane, Said::of(&self.home, &here.path, &scratch)?);
-                }
-                if !said.get(&lane).is_some_and(|said| said.has(&message)) {
+                let said = match said.entry(lane) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => {
+                        let facts = importer.as_importer().facts(lane);
+                        let named = facts
+                            .and_then(|f| Some(ClientSession::of_transcript(f.client, f.session.as_ref()?)));
+                        let Some(here) = named.and_then(|named| self.ledgers.get(&named)) else {
+                            return Ok(None);
+                        };
+                        new.insert(Said::of(&self.home, &here.path, &scratch)?)
+                    }
+                };
+                if !said.has(&message) {
                     return Ok(None);
                 }
             }

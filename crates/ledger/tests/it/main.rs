@@ -13,6 +13,7 @@ mod import_claude;
 mod import_codex;
 mod import_common;
 mod import_files;
+mod import_proxied;
 mod lines;
 mod list;
 mod recovery;
