@@ -48,7 +48,7 @@ pub(crate) fn serve(upstream: &str, home: &str, how: &str, rest: &str) -> anyhow
         }
         (other, _) => bail!("{other} is neither managed, passive nor faulty"),
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = throughline_server::runtime()?;
     runtime.block_on(async {
         let running = Server::start(settings).await?;
         println!("{}", running.address());

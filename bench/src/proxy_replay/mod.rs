@@ -51,7 +51,7 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
         "  {:<34} {:>8}  {:>11} {:>11}  {:>7} {:>7}  {:>9} {:>9}  {:>6}",
         "session", "requests", "input", "managed", "cached", "managed", "cost", "managed", "edited"
     );
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = throughline_server::runtime()?;
     let (mut without, mut with) = (Came::default(), Came::default());
     let mut breaks = Breaks::default();
     let mut sessions = 0;

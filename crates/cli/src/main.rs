@@ -17,6 +17,10 @@ use context::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// `serve` runs for days: what sessions no longer need has to go back to the system.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Memory and context management for coding agents.
 ///
 /// Without a command: imports the Claude Code and Codex sessions found on this machine and lists them.

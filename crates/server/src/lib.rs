@@ -17,6 +17,7 @@ mod local;
 mod manage;
 mod outlet;
 mod relay;
+mod runtime;
 mod serve;
 mod settings;
 mod token;
@@ -29,6 +30,7 @@ pub use manage::{
     Accounted, Context, Figures, MemoryOptions, Problem, SessionSnapshot, SessionStats, Snapshot, Stats,
     claude_compacts_at, stats, stats_of,
 };
+pub use runtime::runtime;
 pub use serve::{Running, Server, StartError};
 pub use settings::{Limits, Managing, Scribe, Settings};
 pub use token::Token;

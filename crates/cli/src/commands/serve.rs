@@ -56,7 +56,7 @@ impl Serve {
             );
         }
         let notices = Notices::listen(Told::Now);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let runtime = throughline_server::runtime()?;
         runtime.block_on(self.serve(context, settings, &notices))
     }
 

@@ -39,6 +39,7 @@ use thread::Working;
 
 use crate::counters::Counters;
 use crate::inject::{Point, strike};
+use crate::runtime::at_once;
 use crate::{Limits, Managing, Settings};
 use bytes::Bytes;
 use http::StatusCode;
@@ -105,6 +106,9 @@ pub(crate) struct World {
     total: Mutex<Figures>,
     /// What is done off the path of requests, and waited for at the end.
     pub(crate) learning: TaskTracker,
+    /// How much of our own work is done at the same time, whoever comes first: requests wait while there is much to learn, and
+    /// not the other way round, so that what waits does not grow.
+    at_once: Arc<Semaphore>,
     pub(crate) now: fn() -> Timestamp,
     /// Since when the server runs.
     pub(crate) since: Timestamp,
@@ -126,8 +130,6 @@ impl World {
 pub(crate) struct Manager {
     pub(crate) world: Arc<World>,
     pub(crate) hub: Hub,
-    /// How much of our own work is done at the same time: the rest of the machine is the user's.
-    at_once: Arc<Semaphore>,
 }
 
 impl Manager {
@@ -145,11 +147,11 @@ impl Manager {
             lineage: Lineage::new(&settings.home),
             total: Mutex::default(),
             learning: TaskTracker::new(),
+            at_once: Arc::new(Semaphore::new(at_once())),
             now: settings.now,
             since: (settings.now)(),
         });
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        Self { hub: Hub::new(world.clone()), world, at_once: Arc::new(Semaphore::new(cores * 4)) }
+        Self { hub: Hub::new(world.clone()), world }
     }
 
     /// Decides about a request, within the time that is ours. Whatever goes wrong, it goes as it came.
@@ -177,7 +179,7 @@ impl Manager {
     ) -> Option<T> {
         let limit = self.world.limits.our_time;
         let work = async {
-            let permit = self.at_once.clone().acquire_owned().await;
+            let permit = self.world.at_once.clone().acquire_owned().await;
             let (manager, asked) = (self.clone(), asked.clone());
             tokio::task::spawn_blocking(move || {
                 let done = catch_unwind(AssertUnwindSafe(|| what(&manager, &asked)));

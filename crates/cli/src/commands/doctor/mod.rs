@@ -123,7 +123,7 @@ impl Doctor {
             let text = format!("providers are reached by way of the proxy {proxy} (HTTPS_PROXY)");
             findings.add(HERE, "network", (Verdict::Note, text));
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let runtime = throughline_server::runtime()?;
         let server = match runtime.block_on(Server::start(settings)) {
             Ok(server) => server,
             Err(error) => {

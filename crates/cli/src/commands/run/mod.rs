@@ -152,7 +152,7 @@ impl Run {
         let mut launch = Launch::new(self.command.clone(), self.client);
         let found = Found::look(launch.client, &Place::here()?, launch.arguments())?;
         let notices = Notices::listen(Told::Later);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let runtime = throughline_server::runtime()?;
         runtime.block_on(async {
             let started = context.now();
             let beneath = self.beneath(context, &config, &found).await?;
