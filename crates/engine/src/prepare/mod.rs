@@ -8,6 +8,7 @@ pub use parts::{PrepareError, Prepared, Restored, Taken, WriteError};
 use crate::envelope::{Envelope, Offering};
 use crate::layout::Layout;
 use crate::written::Written;
+use bytes::Bytes;
 use history::Earlier;
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -50,7 +51,7 @@ impl Options {
 /// let mut preparer = Preparer::new(Wire::Chat, Options::new(Profile::throughline()));
 /// let body = br#"{"model": "gpt-5", "messages": [{"role": "user", "content": "hello"}]}"#;
 /// let prepared = preparer.prepare(body.to_vec(), &Moment::default(), &mut Unrecorded)?;
-/// assert_eq!(prepared.bytes, body, "nothing needs doing");
+/// assert_eq!(prepared.bytes, body.as_slice(), "nothing needs doing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -152,7 +153,7 @@ impl Preparer {
     /// Manages one request: [`take`](Self::take), then [`ready`](Self::ready).
     pub fn prepare<J: Journal>(
         &mut self,
-        bytes: Vec<u8>,
+        bytes: impl Into<Bytes>,
         moment: &Moment,
         journal: &mut J,
     ) -> Result<Prepared, PrepareError<J::Error>> {
@@ -163,16 +164,16 @@ impl Preparer {
     /// Takes in a request: what is new in it is recorded, and returned.
     pub fn take<J: Journal>(
         &mut self,
-        bytes: Vec<u8>,
+        bytes: impl Into<Bytes>,
         moment: &Moment,
         journal: &mut J,
     ) -> Result<Taken, PrepareError<J::Error>> {
         let (body, same) = match &self.body {
             Some(before) => {
-                let advance = before.advance(bytes)?;
+                let advance = before.advance_to(bytes.into())?;
                 (advance.body, advance.same)
             }
-            None => (Body::parse(self.wire, bytes)?, 0),
+            None => (Body::share(self.wire, bytes.into())?, 0),
         };
         let model = body.get("model");
         let model = model.as_ref().and_then(|model| model.as_str()).unwrap_or_default();
@@ -302,7 +303,7 @@ impl Preparer {
             self.layout.changes(body, &self.places, &mut self.written)?
         };
         self.envelope.write(body, pipeline, &mut changes);
-        let bytes = body.rebuild(&changes)?.into_owned();
+        let bytes = body.rebuild_shared(&changes)?;
         Ok(Prepared { bytes, pass, repairs, threshold })
     }
 }

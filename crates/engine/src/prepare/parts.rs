@@ -1,6 +1,7 @@
 //! What a preparer is given, and what it gives.
 
 use super::history::is_own;
+use bytes::Bytes;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,8 +72,8 @@ pub struct Taken {
 /// A request that may be sent.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The body, to the byte that of the client where nothing was changed.
-    pub bytes: Vec<u8>,
+    /// The body, to the byte that of the client where nothing was changed; then it is shared with it.
+    pub bytes: Bytes,
     /// What was done.
     pub pass: Pass,
     /// What had to be put right so that the provider accepts it (W2).

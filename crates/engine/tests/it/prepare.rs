@@ -8,7 +8,7 @@ use throughline_engine::{Options, Preparer, RequestFolder};
 
 fn once(wire: Wire, options: Options, body: &Value) -> Vec<u8> {
     let mut preparer = Preparer::new(wire, options);
-    preparer.prepare(body.to_string().into_bytes(), &Moment::default(), &mut Unrecorded).unwrap().bytes
+    preparer.prepare(body.to_string().into_bytes(), &Moment::default(), &mut Unrecorded).unwrap().bytes.into()
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn decisions_stand_while_a_conversation_grows() {
                     resets += 1;
                 }
             }
-            last = Some(out.bytes);
+            last = Some(out.bytes.to_vec());
         }
         assert!(resets >= 2, "{resets}");
     }

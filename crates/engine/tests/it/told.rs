@@ -50,7 +50,7 @@ fn what_was_told_stays_where_it_was_told() {
             let messages = valid(wire, &ready.bytes);
             assert_eq!(at(&messages), [1], "{wire:?}");
             assert_eq!(messages.len(), upto + 1);
-            if let Some(last) = last.replace(ready.bytes.clone()) {
+            if let Some(last) = last.replace(ready.bytes.to_vec()) {
                 let same = last.iter().zip(&ready.bytes).take_while(|(a, b)| a == b).count();
                 assert!(same + 80 >= last.len(), "{wire:?}: {same} of {}", last.len());
             }
@@ -92,7 +92,7 @@ fn a_request_beside_the_conversation_gets_what_was_decided_and_decides_nothing()
         let bytes = whole.to_string().into_bytes();
         let sent = preparer.prepare(bytes.clone(), &moment(), &mut Unrecorded).unwrap();
         assert!(sent.pass.changed());
-        assert_eq!(preparer.reapply(&bytes).unwrap().as_deref(), Some(sent.bytes.as_slice()));
+        assert_eq!(preparer.reapply(&bytes).unwrap().as_deref(), Some(sent.bytes.as_ref()));
         // The same conversation with one more message, which the conversation itself never sees.
         let mut beside = whole.clone();
         beside[key(wire)].as_array_mut().unwrap().push(json!({"role": "user", "content": "Say it shorter."}));

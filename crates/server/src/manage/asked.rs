@@ -27,7 +27,7 @@ impl Asked {
 
     /// Where everything stands in the body, found when first asked for; `None` if it holds no conversation, or is no JSON.
     pub(crate) fn parsed(&self) -> Option<&Body> {
-        let parse = || Body::parse(self.endpoint.wire()?, self.body.to_vec()).ok();
+        let parse = || Body::share(self.endpoint.wire()?, self.body.clone()).ok();
         self.parsed.get_or_init(parse).as_ref()
     }
 

@@ -3,6 +3,7 @@
 use super::recognise::Native;
 use super::takeover::Wanted;
 use super::{Asked, ManageError, OwnTurn, Thread, Verdict};
+use bytes::Bytes;
 use std::sync::Arc;
 use throughline_core::pipeline::Moment;
 use throughline_engine::WriteError;
@@ -20,22 +21,20 @@ impl Thread {
             let expanded = self.expand(working.own.expand_beside(self.wire, &asked.body), asked)?;
             if let (None, Some(native)) = (working.preparer.pipeline(), native) {
                 // It rested: what it was sent before has to be found again.
-                let body = Body::parse(self.wire, expanded.as_ref())?;
+                let body = Body::share(self.wire, expanded.clone())?;
                 if let Some(wanted) = Wanted::read(native, &body).map_err(WriteError::from)? {
                     let moment = Moment { now: Some(asked.at), ..Moment::default() };
                     working.preparer.take(wanted.conversation, &moment, &mut working.journal)?;
                 }
             }
-            let body = working.preparer.reapply(&expanded)?.unwrap_or_else(|| expanded.into_owned());
+            let body = working.preparer.reapply(&expanded)?.map_or(expanded, Bytes::from);
             let offered = working.own.offered_in(self.wire, &body);
             Ok((body, offered))
         })?;
         Ok(match body {
             body if body == asked.body => Verdict::Pass,
-            body if offered.is_empty() => Verdict::Instead(body.into()),
-            body => {
-                Verdict::Beside(Box::new(OwnTurn::new(self.clone(), asked.clone(), offered, body.into())))
-            }
+            body if offered.is_empty() => Verdict::Instead(body),
+            body => Verdict::Beside(Box::new(OwnTurn::new(self.clone(), asked.clone(), offered, body))),
         })
     }
 }

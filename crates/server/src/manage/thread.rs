@@ -12,7 +12,6 @@ use super::window::{Known, Learnt, Room};
 use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, cure, recognise, takeover};
 use crate::inject::{Point, strike};
 use bytes::Bytes;
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -150,7 +149,7 @@ impl Thread {
         prepared.pass.changes.iter().for_each(|change| self.world.counters.edit(change.stage));
         let is_trusted = self.mistrust.load(Ordering::Relaxed) < MISTRUSTED;
         let body = match is_trusted {
-            true => Some(prepared.bytes.into()).filter(|body: &Bytes| *body != asked.body),
+            true => Some(prepared.bytes).filter(|body| *body != asked.body),
             false => self.plain(asked),
         };
         let sent = Sent { our_time: began.elapsed(), ..sent };
@@ -211,7 +210,7 @@ impl Thread {
         let asking = Asking { wire: self.wire, asked, wanted: self.world.managing.tools, moment: &moment };
         working.own.offer(&asking, &mut working.preparer, &mut working.journal)?;
         let body = self.expand(working.own.expand(self.wire, &asked.body), asked)?;
-        let taken = working.preparer.take(body.into_owned(), &moment, &mut working.journal)?;
+        let taken = working.preparer.take(body, &moment, &mut working.journal)?;
         working.repeated(&taken.fresh)?;
         let Working { preparer, journal, learnt, memory, .. } = working;
         if let Some(memory) = memory {
@@ -228,13 +227,9 @@ impl Thread {
     }
 
     /// The client's request with what only the model knows: what it really said, and what was condensed here.
-    pub(super) fn expand<'a>(
-        &self,
-        said: Option<Vec<u8>>,
-        asked: &'a Asked,
-    ) -> Result<Cow<'a, [u8]>, ManageError> {
-        let body = said.map_or(Cow::Borrowed(asked.body.as_ref()), Cow::Owned);
-        Ok(takeover::expand(&self.world, self.wire, &body)?.map_or(body, Cow::Owned))
+    pub(super) fn expand(&self, said: Option<Vec<u8>>, asked: &Asked) -> Result<Bytes, ManageError> {
+        let body = said.map_or_else(|| asked.body.clone(), Bytes::from);
+        Ok(takeover::expand(&self.world, self.wire, &body)?.map_or(body, Bytes::from))
     }
 
     /// Does something with what is held; it is fetched from the ledger first where it rests. After a panic it is fetched anew.

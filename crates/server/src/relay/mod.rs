@@ -3,6 +3,7 @@
 mod begun;
 mod coding;
 mod headers;
+mod read;
 mod refusal;
 mod stitched;
 mod watch;
@@ -17,7 +18,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, request};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Either, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Either, Full, LengthLimitError};
 use hyper::body::{Body as _, Incoming};
 use refusal::Refusal;
 use serde_json::json;
@@ -70,8 +71,8 @@ pub(crate) async fn pass_on(
         let is_small = body.size_hint().exact().is_some_and(|bytes| bytes <= SMALL);
         let body = if is_small || head.method == Method::GET || head.method == Method::HEAD {
             // A chunked one of these would not be sent on, and left unread it would cost the client the end of its answer.
-            let read = Limited::new(body, shared.settings.limits.request_bytes).collect().await;
-            Either::Left(Full::new(read.map_err(|_| Broken)?.to_bytes()))
+            let read = read::whole(body, shared.settings.limits.request_bytes).await;
+            Either::Left(Full::new(read.map_err(|_| Broken)?))
         } else {
             Either::Right(body)
         };
@@ -83,8 +84,8 @@ pub(crate) async fn pass_on(
             Err(error) => unreachable_upstream(shared, api, &error),
         };
     }
-    let body = match Limited::new(body, shared.settings.limits.request_bytes).collect().await {
-        Ok(body) => body.to_bytes(),
+    let body = match read::whole(body, shared.settings.limits.request_bytes).await {
+        Ok(body) => body,
         Err(error) if error.is::<LengthLimitError>() => {
             shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
             let most = shared.settings.limits.request_bytes;

@@ -37,6 +37,7 @@ mod scan;
 pub use changes::{Changes, Fragment, Slot, SpliceError, encode_run};
 
 use crate::{WireError, decode_message, detect, responses};
+use bytes::Bytes;
 use outline::{Conversation, Member, Outline};
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -46,7 +47,7 @@ use throughline_core::{Message, Wire};
 #[derive(Clone, Debug)]
 pub struct Body {
     wire: Wire,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     outline: Outline,
 }
 
@@ -63,17 +64,27 @@ impl Body {
     /// Finds the keys and elements of a request body. Any JSON object is one; a body without a list of messages has no
     /// elements.
     pub fn parse(wire: Wire, bytes: impl Into<Vec<u8>>) -> Result<Self, WireError> {
-        Ok(Self::read(wire, bytes.into(), None)?.body)
+        Self::share(wire, Bytes::from(bytes.into()))
+    }
+
+    /// As [`parse`](Self::parse), for bytes that others hold too: they are not copied.
+    pub fn share(wire: Wire, bytes: Bytes) -> Result<Self, WireError> {
+        Ok(Self::read(wire, bytes, None)?.body)
     }
 
     /// As [`parse`](Self::parse), for a request that has most in common with this one: what is the same to the byte is
     /// compared and not scanned.
     pub fn advance(&self, bytes: impl Into<Vec<u8>>) -> Result<Advance, WireError> {
-        Self::read(self.wire, bytes.into(), Some(self))
+        self.advance_to(Bytes::from(bytes.into()))
     }
 
-    fn read(wire: Wire, bytes: Vec<u8>, guide: Option<&Self>) -> Result<Advance, WireError> {
-        let guide = guide.map(|body| (body.bytes.as_slice(), &body.outline));
+    /// As [`advance`](Self::advance), for bytes that others hold too: they are not copied.
+    pub fn advance_to(&self, bytes: Bytes) -> Result<Advance, WireError> {
+        Self::read(self.wire, bytes, Some(self))
+    }
+
+    fn read(wire: Wire, bytes: Bytes, guide: Option<&Self>) -> Result<Advance, WireError> {
+        let guide = guide.map(|body| (body.bytes.as_ref(), &body.outline));
         match outline::read(wire, &bytes, guide) {
             Ok(Some((outline, same))) => Ok(Advance { body: Self { wire, bytes, outline }, same }),
             Ok(None) => Err(WireError::NotObject { wire, what: "request" }),
@@ -115,7 +126,7 @@ impl Body {
 
     /// The request, to the byte.
     pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+        self.bytes.into()
     }
 
     /// How many elements the conversation has. An `input` that is one string counts as one, unless it is

@@ -11,6 +11,7 @@ use super::changes::{Changes, Fragment, SpliceError};
 use super::outline::{Conversation, Member};
 use super::scan::Span;
 use crate::request::key as conversation_key;
+use bytes::Bytes;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -110,6 +111,14 @@ impl Body {
             return Ok(Cow::Borrowed(&self.bytes));
         }
         Ok(Cow::Owned(self.pieces(changes)?.concat()))
+    }
+
+    /// As [`rebuild`](Self::rebuild), to be kept: without changes the bytes are shared.
+    pub fn rebuild_shared(&self, changes: &Changes) -> Result<Bytes, SpliceError> {
+        if changes.is_empty() {
+            return Ok(self.bytes.clone());
+        }
+        Ok(self.pieces(changes)?.concat().into())
     }
 
     /// The request with these changes, in pieces: to be written one after the other, with nothing copied.

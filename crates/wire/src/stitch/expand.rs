@@ -3,6 +3,7 @@
 use super::record::{Own, Stitched, Unit, before, units};
 use crate::WireError;
 use crate::splice::{Body, Changes, Fragment, SpliceError};
+use bytes::Bytes;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -52,16 +53,16 @@ impl Expander {
 
     /// The request with what the model really said; `None` if it repeats nothing of it. An answer that the client dropped or
     /// changed stays as the client has it.
-    pub fn expand(&mut self, bytes: &[u8], wire: Wire) -> Result<Option<Vec<u8>>, ExpandError> {
+    pub fn expand(&mut self, bytes: &Bytes, wire: Wire) -> Result<Option<Vec<u8>>, ExpandError> {
         if self.known.is_empty() {
             return Ok(None);
         }
         let (body, same, mut replaced) = match self.last.take() {
             Some((last, replaced)) => {
-                let next = last.advance(bytes)?;
+                let next = last.advance_to(bytes.clone())?;
                 (next.body, next.same, replaced)
             }
-            None => (Body::parse(wire, bytes)?, 0, Vec::new()),
+            None => (Body::share(wire, bytes.clone())?, 0, Vec::new()),
         };
         // The last element that is the same may go on, or be answered, in what is new.
         replaced.retain(|replaced| replaced.range.end < same);

@@ -1,6 +1,7 @@
 //! Several answers of the model become one for the client, and what the model said comes back in later requests.
 
 use crate::arbitrary::{any_response, more, wire};
+use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use throughline_core::{Block, Body, Message, Role, Wire};
@@ -393,7 +394,7 @@ proptest! {
         let mut expander = Expander::default();
         expander.learn(serde_json::from_value(serde_json::to_value(&told.stitched).unwrap()).unwrap());
         let stitched = rounds.iter().flatten().any(is_own);
-        let expanded = expander.expand(body.as_bytes(), wire).unwrap();
+        let expanded = expander.expand(&Bytes::from(body.clone()), wire).unwrap();
         prop_assert_eq!(expanded.is_some(), stitched);
         let Some(expanded) = expanded else { return Ok(()) };
         // It begins with what was sent to the model before, and no call is without its result.
@@ -407,15 +408,15 @@ proptest! {
         let said = |messages: &[Message]| messages.iter().filter(|m| m.role == Role::User && m.results().next().is_none()).map(Message::to_text).collect::<Vec<_>>();
         prop_assert_eq!(said(&messages), said(&conversation(wire, body.as_bytes())));
         // The same again, with more behind it and the marks moved.
-        let again = expander.expand(body.as_bytes(), wire).unwrap().unwrap();
+        let again = expander.expand(&Bytes::from(body.clone()), wire).unwrap().unwrap();
         prop_assert_eq!(&again, &expanded);
         more.push(json!({"role": "assistant", "content": "Yes."}));
         more.push(json!({"role": "user", "content": [{"type": if wire == Wire::Responses { "input_text" } else { "text" }, "text": "good"}]}));
         let longer = request(wire, &more).to_string();
-        let next = expander.expand(longer.as_bytes(), wire).unwrap().unwrap();
+        let next = expander.expand(&Bytes::from(longer.clone()), wire).unwrap().unwrap();
         let mut fresh = Expander::default();
         fresh.learn(told.stitched.clone());
-        prop_assert_eq!(&next, &fresh.expand(longer.as_bytes(), wire).unwrap().unwrap(), "remembering changes nothing");
+        prop_assert_eq!(&next, &fresh.expand(&Bytes::from(longer.clone()), wire).unwrap().unwrap(), "remembering changes nothing");
         prop_assert!(conversation(wire, &next).iter().map(plain).collect::<Vec<_>>().starts_with(&messages.iter().map(plain).collect::<Vec<_>>()));
     }
 }
@@ -520,11 +521,12 @@ fn an_answer_that_stands_behind_other_words_is_another_answer() {
         more.push(json!({"role": "user", "content": "another thing"}));
         more.extend(answer);
         more.push(json!({"role": "user", "content": "thanks"}));
-        let expanded = expander.expand(request(wire, &more).to_string().as_bytes(), wire).unwrap().unwrap();
+        let expanded =
+            expander.expand(&Bytes::from(request(wire, &more).to_string()), wire).unwrap().unwrap();
         let calls = conversation(wire, &expanded).iter().flat_map(Message::calls).count();
         assert_eq!(calls, 1, "{wire:?}: only the first of the two was made of several");
         more[0]["content"] = json!("Done, and more.");
         let body = request(wire, &more).to_string();
-        assert_eq!(expander.expand(body.as_bytes(), wire).unwrap(), None, "the client changed it");
+        assert_eq!(expander.expand(&Bytes::from(body.clone()), wire).unwrap(), None, "the client changed it");
     }
 }

@@ -15,6 +15,7 @@ mod turn;
 pub(crate) use turn::OwnTurn;
 
 use super::{Asked, ManageError};
+use bytes::Bytes;
 use offer::Offer;
 use serde_json::Value;
 use throughline_core::pipeline::{Journal as _, Moment};
@@ -63,7 +64,7 @@ impl Own {
         journal: &mut LedgerJournal,
     ) -> Result<(), ManageError> {
         if self.offer.is_none() && asking.wanted != OwnTools::default() {
-            let body = Body::parse(asking.wire, asking.asked.body.to_vec())?;
+            let body = Body::share(asking.wire, asking.asked.body.clone())?;
             if let Some(offer) = Offer::decide(&body, asking.wanted) {
                 self.record(offer, asking.moment, journal)?;
             }
@@ -102,7 +103,7 @@ impl Own {
     }
 
     /// The request with what the model really said in it; as it came where there is nothing to put back, or it can't be done.
-    pub(in crate::manage) fn expand(&mut self, wire: Wire, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub(in crate::manage) fn expand(&mut self, wire: Wire, bytes: &Bytes) -> Option<Vec<u8>> {
         // What can't be read is reported by whoever reads it next.
         self.expander.expand(bytes, wire).ok().flatten()
     }

@@ -62,7 +62,7 @@ impl OwnTurn {
         let stitched = self.stitched()?;
         stitched.go_on(round, &results);
         let elements = stitched.elements();
-        let body = Body::parse(self.thread.wire, self.sent.to_vec()).ok()?;
+        let body = Body::share(self.thread.wire, self.sent.clone()).ok()?;
         let mut changes = Changes::default();
         changes.replace(body.len()..body.len(), elements);
         Some(body.rebuild(&changes).ok()?.into_owned().into())
@@ -158,7 +158,7 @@ impl OwnTurn {
 
     fn stitched(&mut self) -> Option<&mut Stitched> {
         if self.stitched.is_none() {
-            let request = Body::parse(self.thread.wire, self.asked.body.to_vec()).ok()?;
+            let request = Body::share(self.thread.wire, self.asked.body.clone()).ok()?;
             self.stitched = Some(Stitched::to(&request));
         }
         self.stitched.as_mut()

@@ -97,7 +97,7 @@ impl TakeOver {
     fn gather(&self) -> Result<Option<Subject>, ManageError> {
         let Self { thread, asked, native } = self;
         let said = thread.work(|working| Ok(working.own.expand_beside(thread.wire, &asked.body)))?;
-        let body = Body::parse(thread.wire, thread.expand(said, asked)?.into_owned())?;
+        let body = Body::share(thread.wire, thread.expand(said, asked)?)?;
         let Some(wanted) = Wanted::read(*native, &body).map_err(WriteError::from)? else { return Ok(None) };
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
         let ledger = thread.work(|working| {
