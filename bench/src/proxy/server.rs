@@ -6,11 +6,14 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::path::Path;
 use std::time::Duration;
 use throughline_ledger::Home;
-use throughline_server::{Injected, Point, Server, Settings, Upstream, Upstreams};
+use throughline_server::{Injected, Point, Server, Settings, Token, Upstream, Upstreams};
 use throughline_testkit::trial::INJECT;
 
 /// Files and connections that a thousand streams take, on either side.
 const FILES: u64 = 8_192;
+
+/// Opens what the server says about itself.
+pub(super) const TOKEN: &str = "bench";
 
 /// Has the system allow as many files and connections as are needed.
 pub(crate) fn raise_limit() -> anyhow::Result<()> {
@@ -37,6 +40,7 @@ pub(crate) fn serve(upstream: &str, home: &str, how: &str, rest: &str) -> anyhow
         ..Upstreams::default()
     };
     let mut settings = Settings::new(Home::new(Path::new(home)), upstreams);
+    settings.token = Token::new(TOKEN);
     settings.limits.rest = Duration::from_millis(rest.parse()?);
     match (how, &mut settings.manage) {
         ("managed", _) => {}

@@ -45,6 +45,7 @@ pub mod tokens;
 mod tool;
 mod usage;
 mod view;
+mod weight;
 pub mod words;
 
 pub use block::{Block, Body, CallKind, Media, ResultContent, Source, ToolCall, ToolInput, ToolResult};

@@ -1,5 +1,6 @@
 //! How an object looked on the wire, kept beside the typed value so that nothing is lost.
 
+use crate::weight::weight_of;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -57,6 +58,15 @@ enum Key {
 }
 
 impl Shape {
+    /// Bytes that it takes in memory, about.
+    pub(crate) fn weight(&self) -> usize {
+        let held = self.keys.iter().map(|key| match key {
+            Key::Typed(key) | Key::Absent((key,)) => key.len(),
+            Key::Verbatim(key, value) => key.len() + weight_of(value),
+        });
+        self.keys.len() * size_of::<Key>() + held.sum::<usize>()
+    }
+
     /// The shape that turns `canonical` into `original`, or `None` where they are alike to the letter.
     pub fn between(
         wire: Wire,

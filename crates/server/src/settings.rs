@@ -115,6 +115,8 @@ pub struct Limits {
     pub rest: Duration,
     /// How many sessions may be held in memory at once.
     pub awake: usize,
+    /// How many bytes those may hold together, requests and answers that are on their way aside.
+    pub awake_bytes: usize,
 }
 
 impl Default for Limits {
@@ -127,6 +129,7 @@ impl Default for Limits {
             connect: Duration::from_secs(30),
             rest: Duration::from_secs(60),
             awake: 256,
+            awake_bytes: 128 << 20,
         }
     }
 }

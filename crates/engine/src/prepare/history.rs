@@ -71,6 +71,7 @@ impl Preparer {
             for message in with_ids(body, &settled) {
                 let origin = journal.append(Record::Message(Box::new(message.clone())))?;
                 self.place(message.id.clone(), pipeline.count_message(&message));
+                self.messages += weight(&message);
                 pipeline.show(Entry::new(message, origin));
             }
         } else {
@@ -86,6 +87,7 @@ impl Preparer {
             message.at = message.at.or(given);
             let origin = journal.append(Record::Message(Box::new(message.clone())))?;
             self.place(message.id.clone(), pipeline.count_message(&message));
+            self.messages += weight(&message);
             let entry = Entry::new(message, origin);
             taken.fresh.push(entry.message.clone());
             pipeline.push(entry);
@@ -99,6 +101,12 @@ impl Preparer {
         self.ids.push(id);
         self.sizes.push(tokens);
     }
+}
+
+/// Bytes that a message takes, with its places in the view, the layout and the counts.
+pub(super) fn weight(message: &Message) -> usize {
+    const PLACES: usize = 1 << 10;
+    PLACES + message.weight()
 }
 
 /// What an earlier process recorded of the client's history.

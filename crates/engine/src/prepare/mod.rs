@@ -9,7 +9,7 @@ use crate::envelope::{Envelope, Offering};
 use crate::layout::Layout;
 use crate::written::Written;
 use bytes::Bytes;
-use history::Earlier;
+use history::{Earlier, weight};
 use jiff::Timestamp;
 use std::collections::HashMap;
 use throughline_core::cost::Observed;
@@ -74,6 +74,8 @@ pub struct Preparer {
     asked: Option<Timestamp>,
     /// Messages of earlier runs.
     restored: Option<Restored>,
+    /// Bytes of all messages that were taken in.
+    messages: usize,
 }
 
 impl Preparer {
@@ -93,11 +95,18 @@ impl Preparer {
             layout: Layout::default(),
             asked: None,
             restored: None,
+            messages: 0,
         }
+    }
+
+    /// Bytes that it holds, about: the newest request, and every message that was taken in.
+    pub fn weight(&self) -> usize {
+        self.body.as_ref().map_or(0, |body| body.bytes().len()) + self.messages
     }
 
     /// Takes over a session that another process began.
     pub fn restore(&mut self, restored: Restored) {
+        self.messages += restored.messages.iter().map(|message| weight(message)).sum::<usize>();
         self.restored = Some(restored);
     }
 
@@ -216,6 +225,7 @@ impl Preparer {
         let id = message.id.clone();
         let origin =
             journal.append(Record::Message(Box::new(message.clone()))).map_err(PrepareError::Journal)?;
+        self.messages += weight(&message);
         pipeline.push(Entry::new(message, origin));
         Ok(id)
     }

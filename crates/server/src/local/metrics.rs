@@ -105,6 +105,9 @@ fn managed(out: &mut Exposition, reports: &Reports, snapshot: &Snapshot) {
     out.sample(name, &[("state", "known")], snapshot.sessions.len());
     out.sample(name, &[("state", "awake")], count(|session| session.awake));
     out.sample(name, &[("state", "paused")], count(|session| session.paused));
+    let name = "throughline_awake_bytes";
+    out.family(name, Type::Gauge, "Bytes that the sessions in memory hold, about.");
+    out.sample(name, &[], snapshot.held);
     let name = "throughline_start_time_seconds";
     out.family(name, Type::Gauge, "When the server started, in seconds since 1970.");
     out.sample(name, &[], snapshot.since.as_millisecond() as f64 / 1e3);

@@ -11,18 +11,17 @@ use throughline_core::SessionId;
 const MOST: usize = 2_000;
 /// One whose answer takes this many times as long as conversations may rest is put to rest all the same.
 const PATIENCE: u32 = 10;
-/// Bytes of the newest requests of all that are awake; each takes several times that.
-const AWAKE_BYTES: usize = 128 << 20;
 
 /// The conversations that are at hand.
 pub(crate) struct Hub {
     world: Arc<World>,
     threads: Mutex<HashMap<ThreadKey, Arc<Thread>>>,
+    making_room: Mutex<()>,
 }
 
 impl Hub {
     pub(super) fn new(world: Arc<World>) -> Self {
-        Self { world, threads: Mutex::default() }
+        Self { world, threads: Mutex::default(), making_room: Mutex::default() }
     }
 
     fn at_hand(&self) -> MutexGuard<'_, HashMap<ThreadKey, Arc<Thread>>> {
@@ -32,7 +31,7 @@ impl Hub {
     /// The conversation of a request that wants an answer, new or known. It counts as asked until the request is gone.
     pub(super) fn thread(&self, recognised: &Recognised, asked: &Asked) -> Result<Arc<Thread>, ManageError> {
         if let Some(thread) = self.known(recognised, asked) {
-            asked.claim(Open::new(thread.clone(), asked));
+            asked.claim(Open::new(thread.clone()));
             return Ok(thread);
         }
         let (key, opening) = match recognised.key() {
@@ -42,7 +41,7 @@ impl Hub {
         let place = Place { key, created: asked.at, opening };
         let new = Arc::new(Thread::new(self.world.clone(), place.clone(), recognised, asked));
         let thread = self.at_hand().entry(place.key.clone()).or_insert(new).clone();
-        asked.claim(Open::new(thread.clone(), asked));
+        asked.claim(Open::new(thread.clone()));
         // Without a line in the index it is found among the ledgers, once the index is made again.
         if let Err(error) = self.world.lineage.begin(recognised, &place, asked.parsed()) {
             self.world.report_unrecorded(&error);
@@ -89,20 +88,39 @@ impl Hub {
         // Looked at once each: requests come while this is sorted.
         awake.sort_by_cached_key(|thread| std::cmp::Reverse(thread.activity.idle()));
         let mut count = awake.len();
-        let mut bytes: usize = awake.iter().map(|thread| thread.activity.size()).sum();
         for thread in &awake {
             let idle = thread.activity.idle();
             let is_open = thread.activity.is_open();
             let is_tired = idle >= limits.rest && (!is_open || idle >= limits.rest * PATIENCE);
-            let too_many = count > limits.awake || bytes > AWAKE_BYTES;
+            let too_many = count > limits.awake || self.world.awake.is_crowded();
             if is_tired || (too_many && !is_open) {
                 thread.rest();
                 count -= 1;
-                bytes = bytes.saturating_sub(thread.activity.size());
             }
         }
         drop((awake, resting));
         self.let_go();
+    }
+
+    /// While more is held than may be, others rest than the one that is at work: those first that were idle for long, then those
+    /// whose answers are on their way. Mostly [`sweep`](Self::sweep) was there before.
+    pub(super) fn make_room(&self, busy: &Arc<Thread>) {
+        if !self.world.awake.is_over() {
+            return;
+        }
+        // One after the other: what one finds idle another would put to rest for nothing.
+        let _alone = self.making_room.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut awake = self.threads();
+        awake.retain(|thread| !Arc::ptr_eq(thread, busy) && thread.is_awake());
+        awake.sort_by_cached_key(|thread| {
+            (thread.activity.is_open(), std::cmp::Reverse(thread.activity.idle()))
+        });
+        for thread in awake {
+            if !self.world.awake.is_over() {
+                break;
+            }
+            thread.rest();
+        }
     }
 
     /// Where there are too many, those that rest longest are left to their ledgers.

@@ -5,6 +5,7 @@
 
 mod account;
 mod asked;
+mod awake;
 mod beside;
 mod cure;
 mod figures;
@@ -41,6 +42,7 @@ use crate::counters::Counters;
 use crate::inject::{Point, strike};
 use crate::runtime::at_once;
 use crate::{Limits, Managing, Settings};
+use awake::Awake;
 use bytes::Bytes;
 use http::StatusCode;
 use hub::Hub;
@@ -106,6 +108,8 @@ pub(crate) struct World {
     total: Mutex<Figures>,
     /// What is done off the path of requests, and waited for at the end.
     pub(crate) learning: TaskTracker,
+    /// What the conversations hold that are awake.
+    pub(crate) awake: Arc<Awake>,
     /// How much of our own work is done at the same time, whoever comes first: requests wait while there is much to learn, and
     /// not the other way round, so that what waits does not grow.
     at_once: Arc<Semaphore>,
@@ -147,6 +151,7 @@ impl Manager {
             lineage: Lineage::new(&settings.home),
             total: Mutex::default(),
             learning: TaskTracker::new(),
+            awake: Arc::new(Awake::new(settings.limits.awake_bytes)),
             at_once: Arc::new(Semaphore::new(at_once())),
             now: settings.now,
             since: (settings.now)(),
@@ -207,6 +212,7 @@ impl Manager {
             Purpose::Turn => {
                 let thread = self.hub.thread(&recognised, asked)?;
                 let verdict = thread.decide(asked)?;
+                self.hub.make_room(&thread);
                 strike(self.world.managing.inject, Point::Decided, &asked.headers)?;
                 Ok(Decision::Made(verdict))
             }
@@ -227,7 +233,11 @@ impl Manager {
             Purpose::Turn | Purpose::CountTokens | Purpose::Memory | Purpose::Title => None,
         };
         match self.hub.known(&recognised, asked) {
-            Some(thread) => thread.beside(asked, native),
+            Some(thread) => {
+                let verdict = thread.beside(asked, native)?;
+                self.hub.make_room(&thread);
+                Ok(verdict)
+            }
             None => Ok(self.passable(asked).map_or(Verdict::Pass, Verdict::Instead)),
         }
     }
@@ -250,6 +260,7 @@ impl Manager {
             since: self.world.since,
             sessions,
             total,
+            held: self.world.awake.held() as u64,
             failures: self.world.reports.count(),
             problems: self
                 .world
@@ -266,7 +277,12 @@ impl Manager {
         let manager = self.clone();
         let pause = (self.world.limits.rest / 2).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         tokio::spawn(async move {
-            while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+            // Not more often than this, however crowded it is.
+            let waiting = || async {
+                tokio::time::sleep(SHORTEST_PAUSE).await;
+                let _ = tokio::time::timeout(pause, manager.world.awake.crowded()).await;
+            };
+            while stop.run_until_cancelled(waiting()).await.is_some() {
                 let manager = manager.clone();
                 let _ = tokio::task::spawn_blocking(move || manager.hub.sweep()).await;
             }

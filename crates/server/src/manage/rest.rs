@@ -1,7 +1,7 @@
 //! How a conversation comes to rest, and what its ledger is told meanwhile.
 
 use super::thread::Working;
-use super::{Asked, ManageError, Thread};
+use super::{ManageError, Thread};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,18 +17,11 @@ pub(super) struct Activity {
     last: AtomicU64,
     /// Requests that are not answered yet.
     open: AtomicUsize,
-    /// Bytes of the newest request.
-    size: AtomicUsize,
 }
 
 impl Activity {
     pub(super) fn new() -> Self {
-        Self {
-            began: Instant::now(),
-            last: AtomicU64::new(0),
-            open: AtomicUsize::new(0),
-            size: AtomicUsize::new(0),
-        }
+        Self { began: Instant::now(), last: AtomicU64::new(0), open: AtomicUsize::new(0) }
     }
 
     fn touch(&self) {
@@ -45,20 +38,14 @@ impl Activity {
     pub(super) fn is_open(&self) -> bool {
         self.open.load(Ordering::Relaxed) > 0
     }
-
-    /// Bytes of the newest request: what it takes to be awake follows from it.
-    pub(super) fn size(&self) -> usize {
-        self.size.load(Ordering::Relaxed)
-    }
 }
 
 /// A request of a conversation, from when it came until its answer was learnt from.
 pub(super) struct Open(Arc<Thread>);
 
 impl Open {
-    pub(super) fn new(thread: Arc<Thread>, asked: &Asked) -> Self {
+    pub(super) fn new(thread: Arc<Thread>) -> Self {
         thread.activity.open.fetch_add(1, Ordering::Relaxed);
-        thread.activity.size.store(asked.body.len(), Ordering::Relaxed);
         thread.activity.touch();
         Self(thread)
     }

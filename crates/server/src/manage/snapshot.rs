@@ -21,6 +21,8 @@ pub struct Snapshot {
     pub sessions: Vec<SessionSnapshot>,
     /// What all requests since then came to.
     pub total: Figures,
+    /// Bytes that the conversations hold which are awake, about.
+    pub held: u64,
     /// Requests that were forwarded untouched because something of ours went wrong, since then.
     pub failures: u64,
     /// The newest of what went wrong, the oldest of them first.

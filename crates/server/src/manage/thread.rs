@@ -1,6 +1,7 @@
 //! One conversation of a client: what was decided about it, applied to each of its requests.
 
 use super::account::{Account, Measured};
+use super::awake::Share;
 use super::lineage::{self, Place};
 use super::memory::{self, Keeper, Telling};
 use super::own_tools::{Asking, Own};
@@ -101,6 +102,18 @@ pub(super) struct Working {
     pub(super) held: Option<Held>,
     /// What it knows of our tools.
     pub(super) own: Own,
+    /// What all of this takes.
+    share: Share,
+}
+
+/// Bytes that a conversation takes that has hardly begun.
+const EMPTY: usize = 32 << 10;
+
+impl Working {
+    /// Counts what is held now.
+    fn weigh(&mut self) {
+        self.share.set(EMPTY + self.preparer.weight());
+    }
 }
 
 impl Thread {
@@ -242,7 +255,9 @@ impl Thread {
             Some(working) => working,
             none => none.insert(Box::new(self.wake()?)),
         };
-        what(working)
+        let done = what(working);
+        working.weigh();
+        done
     }
 
     /// What is held, if anything is. After a panic nothing is.
@@ -302,6 +317,7 @@ impl Thread {
             memory,
             held: None,
             own,
+            share: Share::new(self.world.awake.clone()),
         })
     }
 

@@ -5,6 +5,7 @@
 
 mod beside;
 mod faults;
+mod held;
 mod kept;
 mod kept_http2;
 mod kit;
