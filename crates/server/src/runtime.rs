@@ -4,14 +4,14 @@ use std::io;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// Our own work on requests and answers that is done at once, for each core. Some of it waits for files.
+/// Requests that are decided about at once, for each core. Some of that waits for files.
 const PER_CORE: usize = 4;
-/// Threads for what else may block: memories that are looked up, pages, names of hosts.
+/// Threads for what else may block: what is learnt from answers, memories that are looked up, pages, names of hosts.
 const BESIDE: usize = 16;
 /// How long a thread waits for more to do. The memory that it keeps for itself is given back when it ends.
 const WAITING: Duration = Duration::from_secs(1);
 
-/// How much of our own work is done at once: the rest of the machine is the user's.
+/// How many requests are decided about at once: the rest of the machine is the user's.
 pub(crate) fn at_once() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from) * PER_CORE
 }

@@ -110,9 +110,6 @@ pub(crate) struct World {
     pub(crate) learning: TaskTracker,
     /// What the conversations hold that are awake.
     pub(crate) awake: Arc<Awake>,
-    /// How much of our own work is done at the same time, whoever comes first: requests wait while there is much to learn, and
-    /// not the other way round, so that what waits does not grow.
-    at_once: Arc<Semaphore>,
     pub(crate) now: fn() -> Timestamp,
     /// Since when the server runs.
     pub(crate) since: Timestamp,
@@ -134,6 +131,8 @@ impl World {
 pub(crate) struct Manager {
     pub(crate) world: Arc<World>,
     pub(crate) hub: Hub,
+    /// How many requests are decided about at the same time: the rest of the machine is the user's.
+    at_once: Arc<Semaphore>,
 }
 
 impl Manager {
@@ -152,11 +151,10 @@ impl Manager {
             total: Mutex::default(),
             learning: TaskTracker::new(),
             awake: Arc::new(Awake::new(settings.limits.awake_bytes)),
-            at_once: Arc::new(Semaphore::new(at_once())),
             now: settings.now,
             since: (settings.now)(),
         });
-        Self { hub: Hub::new(world.clone()), world }
+        Self { hub: Hub::new(world.clone()), world, at_once: Arc::new(Semaphore::new(at_once())) }
     }
 
     /// Decides about a request, within the time that is ours. Whatever goes wrong, it goes as it came.
@@ -184,7 +182,7 @@ impl Manager {
     ) -> Option<T> {
         let limit = self.world.limits.our_time;
         let work = async {
-            let permit = self.world.at_once.clone().acquire_owned().await;
+            let permit = self.at_once.clone().acquire_owned().await;
             let (manager, asked) = (self.clone(), asked.clone());
             tokio::task::spawn_blocking(move || {
                 let done = catch_unwind(AssertUnwindSafe(|| what(&manager, &asked)));

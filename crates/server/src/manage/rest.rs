@@ -154,8 +154,11 @@ impl Thread {
         if let Some(working) = &mut *working {
             working.preparer.answered(&usage);
             working.journal.append(Record::Event(Box::new(event)))?;
-            // Where the next request was taken in already, the answer is part of it.
-            working.held = held.filter(|held| held.behind.as_ref() == working.preparer.history().last());
+            // Where the next request was taken in already, the answer is part of it, and another one may be held.
+            if let Some(held) = held.filter(|held| held.behind.as_ref() == working.preparer.history().last())
+            {
+                working.held = Some(held);
+            }
             return Ok(());
         }
         let mut records = vec![Record::Event(Box::new(event))];

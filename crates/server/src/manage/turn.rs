@@ -163,17 +163,8 @@ impl Turn {
     pub(crate) fn finish(self, seen: Seen) {
         // Without a runtime the process is about to end.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let world = self.thread.world.clone();
-            let learn = async move {
-                let permit = self.thread.world.at_once.clone().acquire_owned().await;
-                let learnt = tokio::task::spawn_blocking(move || {
-                    self.learn(&seen);
-                    drop(permit);
-                });
-                // A panic is at worst an answer that is not known.
-                let _ = learnt.await;
-            };
-            world.learning.spawn_on(learn, &runtime);
+            let learning = self.thread.world.learning.clone();
+            learning.spawn_blocking_on(move || self.learn(&seen), &runtime);
         }
     }
 
