@@ -24,6 +24,24 @@ pub(crate) mod key {
     pub(crate) const ENTER: &str = "\u{e007}";
 }
 
+/// A driver, what it goes on to print, and its port; `None` if it ended instead.
+fn start_driver() -> Option<(Child, impl Iterator<Item = String>, u16)> {
+    let mut driver = Command::new("chromedriver")
+        .args(["--port=0", "--log-level=SEVERE"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let said = "started successfully on port ";
+    let port = lines.find_map(|line| line.split_once(said)?.1.trim_end_matches('.').parse().ok());
+    if port.is_none() {
+        let _ = driver.wait();
+    }
+    Some((driver, lines, port?))
+}
+
 impl Browser {
     /// Starts one; `None` where there is none, after saying so.
     pub(crate) async fn start() -> Option<Self> {
@@ -35,18 +53,9 @@ impl Browser {
             println!("skipped: {reason}");
             return None;
         }
-        let mut driver = Command::new("chromedriver")
-            .args(["--port=0", "--log-level=SEVERE"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let said = "started successfully on port ";
-        let port = lines
-            .find_map(|line| line.split_once(said).map(|(_, port)| port.trim_end_matches('.').to_owned()));
-        let address = SocketAddr::from(([127, 0, 0, 1], port.unwrap().parse().unwrap()));
+        // It takes a free port of one family of addresses, and gives up if the same is taken in the other.
+        let (driver, lines, port) = (0..5).find_map(|_| start_driver()).unwrap();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
         // What it prints later is read away, so that it never waits.
         std::thread::spawn(move || lines.for_each(drop));
         let profile = tempfile::tempdir().unwrap();
