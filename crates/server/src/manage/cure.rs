@@ -125,7 +125,7 @@ impl Thread {
             let event = Event { at: Some(asked.at), name: Learnt::EVENT.to_owned(), data };
             working.journal.append(Record::Event(Box::new(event)))?;
             let sent = self.measure(asked, working, &prepared)?;
-            Ok(is_smaller.then(|| (prepared.bytes, sent)))
+            Ok(is_smaller.then_some((prepared.bytes, sent)))
         })
     }
 
