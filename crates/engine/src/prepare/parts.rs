@@ -28,6 +28,12 @@ impl Restored {
     /// Reads a ledger.
     pub fn read(home: &Home, path: &Path) -> Result<Self, LedgerError> {
         let mut restored = Self { view: resume(home, path)?.view, ..Self::default() };
+        let shown: HashMap<MessageId, Arc<Message>> = restored
+            .view
+            .entries()
+            .iter()
+            .map(|entry| (entry.message.id.clone(), entry.message.clone()))
+            .collect();
         // What was told stands behind a message of the client's, and a way back may end there.
         let mut told: HashMap<MessageId, Option<MessageId>> = HashMap::new();
         session::each_record(home, path, &mut |_, record| {
@@ -38,7 +44,9 @@ impl Restored {
                     } else {
                         restored.newest = Some(message.id.clone());
                     }
-                    restored.messages.push(Arc::new(*message));
+                    // What the view shows is held once.
+                    let shown = shown.get(&message.id).filter(|shown| ***shown == *message);
+                    restored.messages.push(shown.cloned().unwrap_or_else(|| Arc::new(*message)));
                 }
                 Record::Edit(edit) if edit.reason == Edit::GOES_ON_ELSEWHERE => {
                     for op in edit.ops {
