@@ -1,22 +1,24 @@
 //! What goes wrong on the provider's side reaches the client as it is.
 
 use super::{asked, runs};
-use crate::kit::{Claude, Play, Stage, both_ways, confined, says};
+use crate::kit::{Claude, Play, Stage, Way, both_ways, confined, says, through};
 use std::time::Duration;
 use throughline_testkit::{Ending, ErrorEvent, Fault, Playlist, Reply, RetryAfter};
 
 /// The third request of a session meets with this, once; then all goes on.
+fn third_meets(fault: Reply) -> Playlist {
+    Playlist::new()
+        .then(runs("I look.", "echo one"))
+        .then(runs("And again.", "echo two"))
+        .then(fault)
+        .then(runs("Where were we?", "echo three"))
+        .then(says("It went well in the end."))
+}
+
 fn recovers_from(fault: impl Fn() -> Reply) {
     let Some(_) = Claude::find() else { return };
     both_ways(Play {
-        script: || {
-            Playlist::new()
-                .then(runs("I look.", "echo one"))
-                .then(runs("And again.", "echo two"))
-                .then(fault())
-                .then(runs("Where were we?", "echo three"))
-                .then(says("It went well in the end."))
-        },
+        script: || third_meets(fault()),
         act: |stage: &Stage| {
             let ran = stage.claude(&asked("Count")).ok();
             assert_eq!(ran.event("result")["result"], "It went well in the end.");
@@ -55,8 +57,18 @@ fn a_connection_that_breaks_within_the_stream_is_tried_again() {
 }
 
 #[test]
-fn a_connection_that_breaks_before_the_answer_is_tried_again() {
-    confined(|| recovers_from(|| Fault::Hangup.into()));
+fn a_kept_connection_that_breaks_before_the_answer_is_not_noticed() {
+    confined(|| {
+        let Some(_) = Claude::find() else { return };
+        let stopped = through(Way::Serve(""), third_meets(Fault::Hangup.into()), |stage| {
+            let ran = stage.claude(&asked("Count")).ok();
+            assert_eq!(ran.event("result")["result"], "It went well in the end.");
+            let seen = stage.requests();
+            assert_eq!((stage.heard().len(), seen.len()), (4, 5), "one of them was sent twice");
+            assert_eq!(seen[2].body, seen[3].body);
+        });
+        assert_eq!(stopped.complaints, "");
+    });
 }
 
 #[test]

@@ -1,21 +1,23 @@
 //! What goes wrong on the provider's side reaches the client as it is.
 
 use super::runs;
-use crate::kit::{Codex, Play, Stage, both_ways, confined, says};
+use crate::kit::{Codex, Play, Stage, Way, both_ways, confined, says, through};
 use throughline_testkit::{Ending, ErrorEvent, Fault, Playlist, Reply, RetryAfter};
 
 /// The third request of a session meets with this, once; then all goes on.
+fn third_meets(fault: Reply) -> Playlist {
+    Playlist::new()
+        .then(runs("I look.", "echo one"))
+        .then(runs("And again.", "echo two"))
+        .then(fault)
+        .then(runs("Where were we?", "echo three"))
+        .then(says("It went well in the end."))
+}
+
 fn recovers_from(fault: impl Fn() -> Reply) {
     let Some(_) = Codex::find() else { return };
     both_ways(Play {
-        script: || {
-            Playlist::new()
-                .then(runs("I look.", "echo one"))
-                .then(runs("And again.", "echo two"))
-                .then(fault())
-                .then(runs("Where were we?", "echo three"))
-                .then(says("It went well in the end."))
-        },
+        script: || third_meets(fault()),
         act: |stage: &Stage| {
             let ran = stage.codex(&[], &["Count"]).ok();
             assert!(ran.out.contains("It went well in the end."), "{}", ran.out);
@@ -53,8 +55,18 @@ fn a_connection_that_breaks_within_the_stream_is_tried_again() {
 }
 
 #[test]
-fn a_connection_that_breaks_before_the_answer_is_tried_again() {
-    confined(|| recovers_from(|| Fault::Hangup.into()));
+fn a_kept_connection_that_breaks_before_the_answer_is_not_noticed() {
+    confined(|| {
+        let Some(_) = Codex::find() else { return };
+        let stopped = through(Way::Serve(""), third_meets(Fault::Hangup.into()), |stage| {
+            let ran = stage.codex(&[], &["Count"]).ok();
+            assert!(ran.out.contains("It went well in the end."), "{}", ran.out);
+            let seen = stage.requests();
+            assert_eq!((stage.heard().len(), seen.len()), (4, 5), "one of them was sent twice");
+            assert_eq!(seen[2].body, seen[3].body);
+        });
+        assert_eq!(stopped.complaints, "");
+    });
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use super::normal::Normal;
 use super::stage::Ran;
+use regex::Regex;
 use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use throughline_testkit::Seen;
 
 /// Where clients keep their sessions.
@@ -66,7 +68,9 @@ impl Trace {
             let name = normal.text(&path.strip_prefix(folder).unwrap().to_string_lossy());
             let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
             let lines = text.lines().filter(|line| !is_by_the_clock(line)).map(|line| normal.line(line));
-            parts.push((name, lines.collect::<Vec<String>>().join("\n")));
+            let mut lines: Vec<String> = lines.map(unnumbered).collect();
+            lines.chunk_by_mut(|a, b| is_of_a_call(a) && is_of_a_call(b)).for_each(<[String]>::sort);
+            parts.push((name, lines.join("\n")));
         }
         Self { parts, codings, is_offered }
     }
@@ -95,6 +99,17 @@ pub(super) fn offered(body: &Value) -> Option<&Value> {
 fn is_sent_with_others(seen: &Seen) -> bool {
     let is_async = seen.header("x-stainless-async").is_some_and(|value| value != "false");
     is_async || seen.path.ends_with("/count_tokens")
+}
+
+/// What Codex writes down of a call's end: of several at once, in any order.
+fn is_of_a_call(line: &str) -> bool {
+    line.contains(r#""type":"function_call_output""#) || line.contains(r#""type":"CommandExecution""#)
+}
+
+/// Without the numbers that depend on that order.
+fn unnumbered(line: String) -> String {
+    static NUMBERS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""ordinal":\d+,|<id \d+>"#).unwrap());
+    if is_of_a_call(&line) { NUMBERS.replace_all(&line, "").into_owned() } else { line }
 }
 
 fn is_command(line: &str) -> bool {

@@ -31,7 +31,7 @@ fn provider() -> Playbook {
         ("overloaded", Fault::Overloaded),
         ("long", Fault::too_long(Wording::Groq)),
         ("gateway", Fault::BadGateway),
-        ("hangup", Fault::Hangup),
+        ("broken", Fault::CutAfterBytes(10, Ending::Abrupt)),
     ];
     for (name, fault) in faults {
         book = book.when(last_user(&format!("fail: {name}")), fault.clone());
@@ -88,7 +88,7 @@ fn the_anthropic_package_sees_what_it_sees_directly() {
             "limit",
             "server",
             "overloaded",
-            "hangup",
+            "broken",
             "too late",
         ];
         assert_eq!(
@@ -126,7 +126,7 @@ fn the_openai_package_sees_what_it_sees_directly() {
         assert_eq!(saw["tool"]["output"][1]["arguments"], "{\"a\":3}");
         assert_eq!(saw["chat"]["choices"][0]["message"]["content"], "Good day.");
         let names =
-            ["invalid", "key", "forbidden", "model", "limit", "server", "overloaded", "hangup", "too late"];
+            ["invalid", "key", "forbidden", "model", "limit", "server", "overloaded", "broken", "too late"];
         for way in ["responses ", "chat "] {
             assert_eq!(
                 classes(&saw, way, &names),

@@ -51,7 +51,7 @@ with client.messages.stream(**words("tool"), tools=TOOLS) as stream:
 saw["count"] = told(client.messages.count_tokens(model="claude-opus-5-5", messages=words("plain")["messages"]))
 saw["models"] = [told(model) for model in client.models.list()]
 
-for kind in ["invalid", "key", "forbidden", "model", "large", "limit", "server", "overloaded", "long", "gateway", "hangup"]:
+for kind in ["invalid", "key", "forbidden", "model", "large", "limit", "server", "overloaded", "long", "gateway", "broken"]:
     saw[kind] = outcome(lambda: client.messages.create(**words(f"fail: {kind}")))
 saw["fails within the stream"] = outcome(lambda: [*client.messages.create(**words("fail: midway"), stream=True)][-1])
 saw["breaks within the stream"] = outcome(lambda: [*client.messages.create(**words("fail: cut"), stream=True)][-1])

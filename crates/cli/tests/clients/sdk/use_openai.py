@@ -58,7 +58,7 @@ saw["models"] = [told(model) for model in client.models.list()]
 
 ways = {"responses": lambda to, text: to.responses.create(**words(text)), "chat": lambda to, text: to.chat.completions.create(**chat(text))}
 for way, ask in ways.items():
-    for kind in ["invalid", "key", "forbidden", "model", "large", "limit", "server", "overloaded", "long", "gateway", "hangup"]:
+    for kind in ["invalid", "key", "forbidden", "model", "large", "limit", "server", "overloaded", "long", "gateway", "broken"]:
         saw[f"{way} {kind}"] = outcome(lambda: ask(client, f"fail: {kind}"))
     patient = client.with_options(max_retries=2)
     saw[f"{way} tried again"] = outcome(lambda: ask(patient, f"once: server, {way}"))
