@@ -16,7 +16,7 @@ const MOST_IDLE: f64 = 200.0;
 /// Most times the bytes of its newest request that a session takes while it is awake.
 const MOST_AWAKE: f64 = 4.0;
 /// Most MB of all sessions that are awake, however many and long they are.
-const MOST_TOGETHER: f64 = 256.0;
+const MOST_TOGETHER: f64 = 512.0;
 /// How soon sessions rest here that are to rest.
 const REST: Duration = Duration::from_secs(2);
 /// A history that is long.

@@ -129,7 +129,8 @@ impl Default for Limits {
             connect: Duration::from_secs(30),
             rest: Duration::from_secs(60),
             awake: 256,
-            awake_bytes: 128 << 20,
+            // A hundred sessions at once with histories of 300 KB, and as much again: with less they would be woken for each request.
+            awake_bytes: 256 << 20,
         }
     }
 }
