@@ -5,10 +5,12 @@
 
 mod agent;
 mod child;
+mod classify;
 mod compactions;
 mod corpus;
 mod endurance;
 mod faults;
+mod guarantee;
 mod import;
 mod list;
 mod measure;
@@ -81,6 +83,10 @@ enum Question {
     Prepare,
     /// Does the pipeline keep requests small, cheap and valid, and what is needed later?
     Pipeline,
+    /// Does every request contain what the user said and what the model needs?
+    Guarantee,
+    /// Does the classifier tell who asked for what as independent readers do?
+    Classify,
     /// Does search stay near the bare index, however much there is?
     Search,
     /// Does a session survive every fault at every trigger?
@@ -146,6 +152,8 @@ fn main() -> anyhow::Result<ExitCode> {
             Question::Tokens => tokens::run(&setup)?,
             Question::Prepare => prepare::run(&setup)?,
             Question::Pipeline => pipeline::run(&setup)?,
+            Question::Guarantee => guarantee::run(&setup)?,
+            Question::Classify => guarantee::classifier(&setup)?,
             Question::Search => search::run(&setup)?,
             Question::Faults => faults::run(&setup)?,
             Question::Endurance => endurance::run(&setup)?,

@@ -107,6 +107,8 @@ pub enum Shown {
     Todos(Vec<Todo>),
     /// A plan, in Markdown.
     Plan(String),
+    /// Tools that were found, by name.
+    Tools(Vec<String>),
 }
 
 /// A file before and after.

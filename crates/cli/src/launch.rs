@@ -284,15 +284,36 @@ fn approved_servers(
 /// What the agent is told of this machine.
 async fn place(cwd: &Path) -> Environment {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let shell = variable("SHELL").and_then(|shell| Some(Path::new(&shell).file_name()?.to_str()?.to_owned()));
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let shell = shell_name(variable("SHELL").as_deref(), &users, rustix::process::getuid().as_raw());
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let now = jiff::Zoned::now();
     Environment {
-        shell,
+        shell: Some(shell),
         os: Some(format!("{} {} {}", std::env::consts::OS, release.trim(), std::env::consts::ARCH)),
         date: Some(now.date()),
-        timezone: now.time_zone().iana_name().map(str::to_owned),
+        timezone: Some(zone_name(&now)),
+        network: None,
         git: git_state(cwd).await,
+    }
+}
+
+/// The name of the user's shell: by the variable, else by the list of users, else `sh`.
+fn shell_name(variable: Option<&str>, users: &str, user: u32) -> String {
+    let of_user = || {
+        let mut fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let found = fields.find(|fields| fields.get(2).and_then(|id| id.parse().ok()) == Some(user));
+        found.and_then(|fields| fields.get(6).copied())
+    };
+    let name = |path: &str| Some(Path::new(path).file_name()?.to_str()?.to_owned());
+    variable.and_then(name).or_else(|| of_user().and_then(name)).unwrap_or_else(|| "sh".to_owned())
+}
+
+/// The name of the time zone; where it has none, its offset, such as `UTC+02:00`.
+fn zone_name(now: &jiff::Zoned) -> String {
+    match now.time_zone().iana_name() {
+        Some(name) if !now.time_zone().is_unknown() => name.to_owned(),
+        Some(_) | None => now.strftime("UTC%:z").to_string(),
     }
 }
 
@@ -338,6 +359,19 @@ pub(crate) fn short(id: &SessionId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a1_shell_and_time_zone_are_known_without_variables() {
+        let users = "root:x:0:0::/root:/bin/bash\nann:x:1000:1000:Ann:/home/ann:/usr/bin/zsh\n";
+        assert_eq!(shell_name(Some("/bin/fish"), users, 1_000), "fish");
+        assert_eq!(shell_name(None, users, 1_000), "zsh");
+        assert_eq!(shell_name(None, users, 7), "sh");
+        assert_eq!(shell_name(Some("/"), "", 0), "sh");
+        let at = |zone| jiff::Timestamp::UNIX_EPOCH.to_zoned(zone);
+        assert_eq!(zone_name(&at(jiff::tz::TimeZone::fixed(jiff::tz::offset(-3)))), "UTC-03:00");
+        assert_eq!(zone_name(&at(jiff::tz::TimeZone::unknown())), "UTC+00:00");
+        assert_eq!(zone_name(&at(jiff::tz::TimeZone::UTC)), "UTC");
+    }
 
     #[test]
     fn a_repository_is_told_at_a_glance() {

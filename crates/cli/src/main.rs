@@ -63,6 +63,8 @@ enum Command {
     Stats(commands::stats::StatsCommand),
     /// Condense a session, a transcript or a request to a number of tokens.
     Compact(commands::compact::Compact),
+    /// Make a reusable skill of a session: its notes and the user's messages become a SKILL.md.
+    Skillify(commands::skillify::SkillifyCommand),
     /// Manage one request: a provider's request on standard input, the managed one on standard output.
     Prepare(Box<commands::prepare::Prepare>),
     /// Run recorded sessions through the pipeline: tokens, cost, edits, what was kept.
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Some(Command::Doctor(command)) => command.run(&context),
         Some(Command::Stats(command)) => command.run(&context),
         Some(Command::Compact(command)) => command.run(&context),
+        Some(Command::Skillify(command)) => command.run(&context),
         Some(Command::Prepare(command)) => command.run(&context),
         Some(Command::Replay(command)) => command.run(&context),
         Some(Command::Config(command)) => command.run(&context),

@@ -204,23 +204,6 @@ impl Fragment {
     }
 }
 
-/// A text without the reminders that a client put between a person's words.
-pub(crate) fn without_reminders(text: &str) -> std::borrow::Cow<'_, str> {
-    let (_, open, close) = Fragment::SystemReminder.marks();
-    if !text.contains(open) {
-        return text.into();
-    }
-    let mut words = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, inside)) = rest.split_once(open) {
-        let Some((_, after)) = inside.split_once(close) else { break };
-        words.push_str(before);
-        rest = after;
-    }
-    words.push_str(rest);
-    words.into()
-}
-
 fn starts_with_ignoring_case(text: &str, mark: &str) -> bool {
     text.as_bytes().get(..mark.len()).is_some_and(|head| head.eq_ignore_ascii_case(mark.as_bytes()))
 }
@@ -264,7 +247,7 @@ mod tests {
     #[test]
     fn m3_a_reminder_inside_of_words_is_not_the_users() {
         let text = "fix the build\n<system-reminder>\nalways use tabs\n</system-reminder>\nthen push";
-        assert_eq!(Message::text(Role::User, text).user_words(), "fix the build\n\nthen push");
+        assert_eq!(Message::text(Role::User, text).user_words(), "fix the build\nthen push");
         let open = "fix it <system-reminder> is what it says";
         assert_eq!(Message::text(Role::User, open).user_words(), open, "nothing ends it");
     }

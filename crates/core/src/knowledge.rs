@@ -15,6 +15,12 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
+    /// Says where the session runs: paths below it are told relative to it.
+    pub fn set_cwd(&mut self, cwd: &str) {
+        self.facts.set_cwd(cwd);
+        self.archive.set_cwd(cwd);
+    }
+
     /// Takes in one more message.
     pub fn push(&mut self, message: &Message) {
         self.facts.push(message);

@@ -1,4 +1,4 @@
-use crate::{Block, Body, Fragment, GroupId, MessageId, Shape, Speaker, ToolCall, ToolResult};
+use crate::{Block, Body, GroupId, MessageId, Shape, ToolCall, ToolResult};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -101,48 +101,32 @@ impl Message {
         Self::new(role, vec![Block::text(text)])
     }
 
-    /// Whether a person said this: the one definition, used for turns, snips, rollbacks, notes and memory.
+    /// Returns true if a person, or whoever speaks in their place, said this: the one definition, used for turns, snips,
+    /// rollbacks, notes and memory. See [`classify`](crate::classify).
     ///
-    /// True for user messages that hold at least one text or picture which is neither a tool result nor
-    /// scaffold that a client injected ([`Fragment`]), and that are not marked as client-made.
+    /// True for user messages that hold at least one text or picture which is neither a tool result nor something that a client
+    /// put there, and that are not marked as client-made.
     pub fn is_real_user(&self) -> bool {
         if self.role != Role::User || self.flags.meta || self.flags.summary || self.flags.display_only {
             return false;
         }
-        self.blocks.iter().any(|block| match &block.body {
-            Body::Text(text) => self.is_word_of_user(text),
+        let is_media = |block: &Block| match &block.body {
             Body::Image(_) | Body::Document(_) => true,
-            Body::Reasoning { .. } | Body::ToolCall(_) | Body::ToolResult(_) | Body::Unknown(_) => false,
-        })
+            Body::Text(_)
+            | Body::Reasoning { .. }
+            | Body::ToolCall(_)
+            | Body::ToolResult(_)
+            | Body::Unknown(_) => false,
+        };
+        self.blocks.iter().any(is_media) || crate::classify::holds_person_text(self)
     }
 
-    fn is_word_of_user(&self, text: &str) -> bool {
-        !text.trim().is_empty() && (self.flags.typed || Fragment::recognise(Speaker::User, text).is_none())
-    }
-
-    /// The words a person said, scaffold left out; empty unless [`is_real_user`](Self::is_real_user).
+    /// The words a person said, what the client put there left out; empty unless [`is_real_user`](Self::is_real_user).
     pub fn user_words(&self) -> String {
-        if !self.is_real_user() {
+        if self.role != Role::User || self.flags.meta || self.flags.summary || self.flags.display_only {
             return String::new();
         }
-        let words: Vec<std::borrow::Cow<'_, str>> = self
-            .blocks
-            .iter()
-            .filter_map(|block| match &block.body {
-                Body::Text(text) if self.is_word_of_user(text) && self.flags.typed => Some(text.into()),
-                Body::Text(text) if self.is_word_of_user(text) => {
-                    Some(crate::fragment::without_reminders(text))
-                }
-                Body::Text(_)
-                | Body::Reasoning { .. }
-                | Body::ToolCall(_)
-                | Body::ToolResult(_)
-                | Body::Image(_)
-                | Body::Document(_)
-                | Body::Unknown(_) => None,
-            })
-            .collect();
-        words.join("\n")
+        crate::classify::person_text(self).unwrap_or_default()
     }
 
     /// The tool calls made here.

@@ -35,23 +35,57 @@ pub struct Profile {
     /// W4: what the provider is asked to clear by itself, where it can.
     #[serde(default)]
     pub server: Option<ServerLimits>,
+    /// G: whether every request must contain what the user said and what the model needs. Live traffic always keeps the
+    /// guarantee; without it the source systems are measured as they are.
+    #[serde(default = "yes")]
+    pub guarantee: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Tool result budget (P1).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetLimits {
-    /// A result over this many characters is put aside.
+    /// When results are put aside.
+    pub when: BudgetTrigger,
+    /// By size: a result over this many characters is put aside.
     pub result_chars: usize,
-    /// All results of one message may have this many characters together.
+    /// By size: all results of one message may have this many characters together.
     pub message_chars: usize,
-    /// Bytes of the text that stay as a preview.
+    /// Bytes of the text that stay as a preview; by window the least that stays.
     pub preview_bytes: usize,
+    /// Tools whose results stay whole while the request can be sent. [`READS`](Self::READS) stands for every tool that
+    /// reads a file, whatever the client calls it.
+    pub exempt: Vec<String>,
+}
+
+/// What makes the tool result budget act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetTrigger {
+    /// The size of a result, whatever room there is.
+    Size,
+    /// A request that would not fit into the window, even if the view were replaced.
+    Window,
+}
+
+impl BudgetLimits {
+    /// The name in [`exempt`](Self::exempt) that stands for tools that read a file.
+    pub const READS: &'static str = "Read";
 }
 
 impl Default for BudgetLimits {
     fn default() -> Self {
-        Self { result_chars: 50_000, message_chars: 200_000, preview_bytes: 2_048 }
+        Self {
+            when: BudgetTrigger::Size,
+            result_chars: 50_000,
+            message_chars: 200_000,
+            preview_bytes: 2_048,
+            exempt: vec![Self::READS.to_owned()],
+        }
     }
 }
 
@@ -73,8 +107,10 @@ impl Default for SnipLimits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MicrocompactLimits {
-    /// The cache is taken to be cold when the last answer is older than this.
-    pub cold_minutes: i64,
+    /// P3a: results are cleared when the last answer is older than this, since the provider's cache is cold then; `None`: never.
+    // Left out means off, whatever the default is.
+    #[serde(default)]
+    pub cold_minutes: Option<i64>,
     /// The newest results that stay.
     pub keep: usize,
     /// Tools whose results may be cleared.
@@ -92,7 +128,7 @@ pub const CLEARABLE_TOOLS: [&str; 8] =
 impl Default for MicrocompactLimits {
     fn default() -> Self {
         Self {
-            cold_minutes: 60,
+            cold_minutes: Some(60),
             keep: 5,
             tools: CLEARABLE_TOOLS.map(str::to_owned).to_vec(),
             cached: true,
@@ -309,11 +345,17 @@ impl Profile {
         }
     }
 
+    /// The profile as it runs on live traffic: with the guarantee, which adds what the source systems would lose.
+    #[must_use]
+    pub fn live(self) -> Self {
+        Self { guarantee: true, ..self }
+    }
+
     /// The best of both, and beyond: facts and a ranked digest carry the work, and the cache is spared.
     pub fn throughline() -> Self {
         Self {
             name: "throughline".to_owned(),
-            budget: Some(BudgetLimits::default()),
+            budget: Some(BudgetLimits { when: BudgetTrigger::Window, ..BudgetLimits::default() }),
             snip: Some(SnipLimits::default()),
             microcompact: Some(MicrocompactLimits::default()),
             collapse: None,
@@ -332,6 +374,7 @@ impl Profile {
                 ..CompactLimits::default()
             }),
             server: None,
+            guarantee: true,
         }
     }
 
@@ -341,10 +384,12 @@ impl Profile {
             name: "claude".to_owned(),
             budget: Some(BudgetLimits::default()),
             snip: Some(SnipLimits::default()),
-            microcompact: Some(MicrocompactLimits::default()),
+            // The source system ships P3a switched off.
+            microcompact: Some(MicrocompactLimits { cold_minutes: None, ..MicrocompactLimits::default() }),
             collapse: None,
             compact: Some(CompactLimits::default()),
             server: Some(ServerLimits::default()),
+            guarantee: false,
         }
     }
 
@@ -364,6 +409,7 @@ impl Profile {
                 ..CompactLimits::default()
             }),
             server: None,
+            guarantee: false,
         }
     }
 
@@ -377,6 +423,7 @@ impl Profile {
             collapse: None,
             compact: None,
             server: None,
+            guarantee: false,
         }
     }
 }

@@ -3,13 +3,13 @@
 use crate::summary::{self, Subject, SummaryWriter};
 use jiff::Timestamp;
 use std::sync::Arc;
-use throughline_core::compaction::{Compaction, Declined, Draft, Scaffold, Trigger};
+use throughline_core::compaction::{Compaction, Declined, Draft, HostContext, Scaffold, Trigger};
 use throughline_core::cost::Prices;
 use throughline_core::profile::{CompactLimits, Profile, Strategy};
 use throughline_core::scribe::DigestWanted;
 use throughline_core::stages::{OwnTools, Scene};
 use throughline_core::tokens::Counter;
-use throughline_core::{Entry, Knowledge, Message};
+use throughline_core::{Body, Entry, Knowledge, Message};
 use throughline_model::{Caps, Model, Receipt};
 
 /// What to compact, and how.
@@ -117,7 +117,7 @@ impl Subjects {
     fn of(said: &[Arc<Message>], view: &[Entry], order: &Order<'_>) -> Self {
         let mut knowledge = Knowledge::default();
         if let Some(cwd) = order.cwd {
-            knowledge.facts.set_cwd(cwd);
+            knowledge.set_cwd(cwd);
         }
         for message in said {
             knowledge.push(message);
@@ -132,24 +132,55 @@ fn scene<'a>(view: &'a [Entry], tokens: &'a [u64], order: &Order<'_>) -> Scene<'
     Scene { entries: view, tokens, overhead: 0, now: order.now, sent: view.len(), tools: order.tools }
 }
 
-/// Narrows the budget until the result keeps it by density, too.
+/// Moves the budget of the attempts until the result is as large as it may be, and no larger.
 fn within_budget(
     order: &Order<'_>,
     counter: &mut Counter,
     mut attempt: impl FnMut(u64, &mut Counter) -> Result<Draft, Declined>,
 ) -> Result<Draft, Declined> {
     let density = if counter.profile().tokenizer.is_exact() { CODEX_DENSITY } else { CLAUDE_DENSITY };
+    let mut best: Option<(u64, Draft)> = None;
     let mut budget = order.budget;
-    loop {
-        let draft = attempt(budget, counter)?;
-        let chars: usize = draft.entries.iter().map(|entry| written_chars(&entry.shown())).sum();
-        let by_density = (chars as f64 / density) as u64;
-        if by_density <= order.budget || budget <= LEAST_BUDGET {
-            return Ok(draft);
+    // The largest budget whose result fits, and the smallest whose result does not, or that is not tried.
+    let (mut low, mut high) = (0, order.budget.saturating_mul(4));
+    for attempts in 1.. {
+        let size = match attempt(budget, counter) {
+            Ok(draft) => {
+                let size = size_of(&draft, density);
+                if size <= order.budget && best.as_ref().is_none_or(|(most, _)| size > *most) {
+                    best = Some((size, draft));
+                }
+                size
+            }
+            Err(Declined::OverLimit { tokens, .. }) => tokens.max(order.budget + 1),
+            Err(other) if best.is_none() => return Err(other),
+            Err(_) => break,
+        };
+        if size <= order.budget {
+            low = low.max(budget);
+        } else {
+            high = high.min(budget);
         }
-        let share = order.budget as f64 / by_density as f64;
-        budget = ((budget as f64 * share * 0.995) as u64).max(LEAST_BUDGET);
+        let is_full = size <= order.budget && size as f64 >= order.budget as f64 * FULL;
+        // Where twice the budget is not filled, there is nothing more to say.
+        if is_full || low / 2 >= order.budget || (best.is_some() && attempts >= MOST_ATTEMPTS) {
+            break;
+        }
+        if high <= LEAST_BUDGET {
+            return Err(Declined::OverLimit { tokens: size, limit: order.budget });
+        }
+        let guess = (budget as f64 * order.budget as f64 / size.max(1) as f64 * AIM) as u64;
+        // A result shrinks by less than its budget where much of it must stay as it is.
+        let inner = if low > 0 { low + (high - low) / 2 } else { high * 7 / 8 };
+        budget = if guess > low && guess < high - high / 64 { guess } else { inner }.max(LEAST_BUDGET);
     }
+    best.map(|(_, draft)| draft).ok_or(Declined::Nothing)
+}
+
+/// Tokens of a result, by our count or by the density that providers report, whichever is more.
+fn size_of(draft: &Draft, density: f64) -> u64 {
+    let chars: usize = draft.entries.iter().map(|entry| written_chars(&entry.shown())).sum();
+    draft.tokens_after.max((chars as f64 / density).ceil() as u64)
 }
 
 /// Characters of a token in recorded sessions, by the usage that was reported for them.
@@ -157,13 +188,31 @@ const CLAUDE_DENSITY: f64 = 2.63;
 /// See [`CLAUDE_DENSITY`].
 const CODEX_DENSITY: f64 = 3.29;
 /// Below this a budget is not narrowed further.
-const LEAST_BUDGET: u64 = 1_000;
+const LEAST_BUDGET: u64 = 500;
+/// Attempts to come close to the budget.
+const MOST_ATTEMPTS: usize = 5;
+/// The share of the budget that is aimed at, and the one that is enough.
+const AIM: f64 = 0.994;
+const FULL: f64 = 0.985;
 
-/// Characters of a message as it is sent: its text, and the names and ids around each block.
+/// Characters of a message as it is sent: its text, what seals its reasoning, and the names and ids around each block.
 fn written_chars(message: &Message) -> usize {
     const AROUND: usize = 64;
-    message.to_text().chars().count() + AROUND * (1 + message.blocks.len())
+    let sealed = message.blocks.iter().filter_map(|block| match &block.body {
+        Body::Reasoning { seal, .. } => seal.as_ref().map(String::len),
+        Body::Text(_)
+        | Body::ToolCall(_)
+        | Body::ToolResult(_)
+        | Body::Image(_)
+        | Body::Document(_)
+        | Body::Unknown(_) => None,
+    });
+    message.to_text().chars().count() + sealed.sum::<usize>() + AROUND * (1 + message.blocks.len())
 }
+
+/// Nobody can tell more than the record does.
+static NO_HOST: HostContext =
+    HostContext { required: Vec::new(), reminders: Vec::new(), files: None, outdated: Vec::new() };
 
 fn compaction<'a>(
     scene: Scene<'a>,
@@ -175,26 +224,33 @@ fn compaction<'a>(
         scene,
         facts: &knowledge.facts,
         limits,
-        threshold: u64::MAX / 2,
+        threshold: order.budget,
         trigger: Trigger::Manual,
         instructions: order.instructions,
         notes: None,
+        left_out: &[],
         scaffold: order.scaffold,
-        reminders: &[],
+        host: &NO_HOST,
+        guarantee: true,
     }
 }
 
 /// The throughline profile's limits, for a result of this size.
 fn limits_for(budget: u64) -> CompactLimits {
     let limits = Profile::throughline().compact.unwrap_or_default();
+    // What is needed later stands in the newest messages less often than in all that came before them.
+    let tail = budget * TAIL_PERCENT / 100;
     CompactLimits {
         result_tokens: Some(budget),
         notes_tokens: budget,
         section_tokens: budget,
         summary_tokens: budget,
         user_tokens: limits.user_tokens.min(budget / 2),
-        keep_tokens: limits.keep_tokens.min(budget / 4),
-        keep_most: limits.keep_most.min(budget / 2),
+        keep_tokens: limits.keep_tokens.min(tail),
+        keep_most: limits.keep_most.min(tail),
         ..limits
     }
 }
+
+/// The part of a result that the newest messages may have, word for word.
+const TAIL_PERCENT: u64 = 12;

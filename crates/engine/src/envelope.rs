@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use throughline_core::Wire;
 use throughline_core::pipeline::Pipeline;
 use throughline_core::recall;
-use throughline_core::stages::{microcompact, snip};
+use throughline_core::stages::microcompact::{self, Thinking};
+use throughline_core::stages::snip;
 use throughline_wire::splice::{Body, Changes, Fragment};
 
 /// What was counted around the conversation of the request before.
@@ -78,7 +79,7 @@ impl Envelope {
 
     /// Adds our tools, and what the provider shall do by itself. A request with other tools than the one that was read, beside
     /// the conversation, keeps its own.
-    pub(crate) fn write(&self, body: &Body, pipeline: &Pipeline, changes: &mut Changes) {
+    pub(crate) fn write(&self, body: &Body, pipeline: &Pipeline, options: &Options, changes: &mut Changes) {
         if let Some(own) = &self.own
             && body.raw("tools").unwrap_or_default() == self.tools
         {
@@ -87,20 +88,28 @@ impl Envelope {
         if body.wire() != Wire::Anthropic {
             return;
         }
-        if let Some(limits) = &pipeline.profile().server
-            && body.raw("context_management").is_none()
-            && pipeline.tokens() as f64 >= limits.trigger_tokens as f64 * NEAR_TRIGGER
-        {
-            changes.set(
-                "context_management",
-                Fragment::from(&json!({ "edits": microcompact::server_edits(limits) })),
-            );
-        }
-        let deletions = pipeline.cached_deletions();
-        if !deletions.deleted.is_empty() {
-            changes.set("cache_edits", Fragment::from(&microcompact::cache_edits(deletions)));
+        let thinking = Thinking::from_request(body.get("thinking").as_ref());
+        let server = (options.server_edits && body.raw("context_management").is_none()).then_some(thinking);
+        for (key, value) in provider_edits(pipeline, server) {
+            changes.set(key, Fragment::from(&value));
         }
     }
+}
+
+/// Returns the keys by which a request on Anthropic's wire has the provider drop content: `cache_edits` (P3b) and, where
+/// `server` says that the request may carry it, `context_management` (W4).
+pub(crate) fn provider_edits(pipeline: &Pipeline, server: Option<Thinking>) -> Vec<(&'static str, Value)> {
+    let mut keys = Vec::new();
+    if let (Some(limits), Some(thinking)) = (&pipeline.profile().server, server)
+        && pipeline.tokens() as f64 >= limits.trigger_tokens as f64 * NEAR_TRIGGER
+    {
+        keys.push(("context_management", json!({ "edits": microcompact::server_edits(limits, thinking) })));
+    }
+    let deletions = pipeline.cached_deletions();
+    if !deletions.deleted.is_empty() {
+        keys.push(("cache_edits", microcompact::cache_edits(deletions)));
+    }
+    keys
 }
 
 fn own_tools(wire: Wire, options: &Options) -> Vec<Value> {

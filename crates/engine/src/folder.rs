@@ -53,8 +53,8 @@ impl Journal for LedgerJournal {
         throughline_ledger::write_private(&self.root, &file.file_name, file.text.as_bytes())
     }
 
-    fn place(&self, file_name: &str) -> String {
-        self.root.join(file_name).display().to_string()
+    fn place(&self, file_name: &str) -> Option<String> {
+        Some(self.root.join(file_name).display().to_string())
     }
 }
 
@@ -120,10 +120,10 @@ impl Journal for RequestFolder {
         }
     }
 
-    fn place(&self, file_name: &str) -> String {
+    fn place(&self, file_name: &str) -> Option<String> {
         match self {
             Self::Recorded(journal) => journal.place(file_name),
-            Self::Unrecorded(root) => root.join(file_name).display().to_string(),
+            Self::Unrecorded(root) => Some(root.join(file_name).display().to_string()),
         }
     }
 }

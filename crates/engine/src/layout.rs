@@ -103,6 +103,11 @@ impl Layout {
         true
     }
 
+    /// The messages of the request.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().map(|shown| &*shown.message)
+    }
+
     /// Whether the request is, message for message, what the client sent.
     pub(crate) fn is_as_sent(&self, ids: &[MessageId]) -> bool {
         self.plain

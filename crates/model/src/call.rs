@@ -26,6 +26,12 @@ pub trait Model: Send + Sync {
     /// The model's name as the provider knows it.
     fn id(&self) -> &str;
 
+    /// Returns whether requests name a feature of Anthropic's that is in testing (`anthropic-beta`).
+    fn has_beta(&self, feature: &str) -> bool {
+        let _ = feature;
+        false
+    }
+
     /// Sends a request and waits for the whole answer. Dropping the future drops the connection or kills the command.
     fn send<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Answer, ModelError>>;
 }

@@ -1,5 +1,6 @@
 //! What is counted while the server runs, for the metrics. It never goes down: sessions that are forgotten stay counted.
 
+use crate::relay::OriginalReason;
 use http::HeaderMap;
 use http::header::USER_AGENT;
 use std::array;
@@ -130,6 +131,8 @@ pub(crate) struct Counters {
     requests: [[[Count; Outcome::ALL.len()]; WIRES.len()]; Asker::ALL.len()],
     answers: [Count; ANSWERS.len()],
     edits: [Count; STAGES.len()],
+    rewritten: Count,
+    originals: [Count; OriginalReason::ALL.len()],
     /// Bytes of requests as clients sent them.
     pub(crate) received: Count,
     /// Bytes of requests as they were sent on.
@@ -166,6 +169,20 @@ impl Counters {
         ANSWERS.iter().copied().zip(self.answers.iter().map(Count::get))
     }
 
+    /// A request was sent to a provider: rewritten, or the client's own for this reason.
+    pub(crate) fn outgoing(&self, original: Option<OriginalReason>) {
+        let at =
+            original.and_then(|reason| OriginalReason::ALL.iter().position(|(other, _)| *other == reason));
+        at.map_or(&self.rewritten, |at| &self.originals[at]).add(1);
+    }
+
+    /// Requests sent to providers, by reason for the client's own; `None`: rewritten.
+    pub(crate) fn sent_as(&self) -> impl Iterator<Item = (Option<&'static str>, u64)> + '_ {
+        let originals = OriginalReason::ALL.iter().zip(&self.originals);
+        std::iter::once((None, self.rewritten.get()))
+            .chain(originals.map(|((_, name), count)| (Some(*name), count.get())))
+    }
+
     /// A stage changed the view.
     pub(crate) fn edit(&self, stage: Stage) {
         let at = STAGES.iter().position(|other| *other == stage).unwrap_or_default();
@@ -196,6 +213,11 @@ mod tests {
             counters.edit(stage);
         }
         assert!(counters.edits().all(|(_, count)| count == 1));
+        counters.outgoing(None);
+        for (reason, _) in OriginalReason::ALL {
+            counters.outgoing(Some(reason));
+        }
+        assert!(counters.sent_as().all(|(_, count)| count == 1));
         for status in [100, 200, 302, 404, 529] {
             counters.answer(Some(http::StatusCode::from_u16(status).unwrap()));
         }

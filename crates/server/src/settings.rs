@@ -57,6 +57,8 @@ pub struct Managing {
     pub client_compacts_at: Option<u64>,
     /// Which of our tools the model is offered.
     pub tools: OwnTools,
+    /// Whether the provider can edit its cache (P3b), on Anthropic's wire.
+    pub cache_edits: bool,
     /// Whether compactions that a client asks its provider for are answered here.
     pub take_over_compaction: bool,
     /// Who writes the text of those compactions; `None`: the offline scribe.
@@ -79,6 +81,7 @@ impl Default for Managing {
             // What was cut is never out of the model's reach. `Snip` would write marks into all of the user's words, in every
             // request: only who asks for it gets it.
             tools: OwnTools { snip: false, recall: true },
+            cache_edits: false,
             take_over_compaction: false,
             scribe: None,
             project: None,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use throughline_core::Wire;
-use throughline_core::profile::{BudgetLimits, CompactLimits, Profile, Strategy};
+use throughline_core::profile::{BudgetLimits, BudgetTrigger, CompactLimits, Profile, Strategy};
 use throughline_engine::session::{Frame, Models, Scribe, Session, SessionSettings, Start};
 use throughline_ledger::Home;
 use throughline_memory::notes::NotesLimits;
@@ -94,6 +94,12 @@ fn profile(strategies: Vec<Strategy>) -> Profile {
         result_tokens: Some(900),
         ..limits
     });
-    let budget = Some(BudgetLimits { result_chars: 4_000, message_chars: 8_000, preview_bytes: 400 });
+    let budget = Some(BudgetLimits {
+        when: BudgetTrigger::Size,
+        result_chars: 4_000,
+        message_chars: 8_000,
+        preview_bytes: 400,
+        ..BudgetLimits::default()
+    });
     Profile { name: "small".to_owned(), budget, compact, ..throughline }
 }

@@ -59,7 +59,7 @@ impl Agent {
                 Ok(read) => read,
                 Err(why) => {
                     self.run_batch(&mut batch, desk).await?;
-                    self.finish(&call, call.name.clone(), ToolOutput::failed(why), desk).await?;
+                    self.finish_call(&call, call.name.clone(), ToolOutput::failed(why), desk).await?;
                     continue;
                 }
             };
@@ -71,16 +71,16 @@ impl Agent {
                 Fate::Run => batch.push(permitted),
                 Fate::Refused(why) => {
                     self.run_batch(&mut batch, desk).await?;
-                    self.finish(&call, permitted.summary, ToolOutput::failed(why), desk).await?;
+                    self.finish_call(&call, permitted.summary, ToolOutput::failed(why), desk).await?;
                 }
                 Fate::Stop(why) => {
                     self.run_batch(&mut batch, desk).await?;
-                    self.finish(&call, permitted.summary, ToolOutput::failed(why), desk).await?;
+                    self.finish_call(&call, permitted.summary, ToolOutput::failed(why), desk).await?;
                     return Ok(Carried::Stopped);
                 }
                 Fate::Halt(why) => {
                     self.run_batch(&mut batch, desk).await?;
-                    self.finish(&call, permitted.summary, ToolOutput::failed(why), desk).await?;
+                    self.finish_call(&call, permitted.summary, ToolOutput::failed(why), desk).await?;
                     return Ok(Carried::Halted);
                 }
             }
@@ -197,7 +197,11 @@ impl Agent {
         });
         let outputs = join_all(runs).await;
         for (permitted, output) in batch.into_iter().zip(outputs) {
-            self.finish(&permitted.call, permitted.summary, output, desk).await?;
+            let is_error = output.is_error;
+            self.finish_call(&permitted.call, permitted.summary, output, desk).await?;
+            if !is_error {
+                self.tell_scoped(&permitted.access)?;
+            }
         }
         Ok(())
     }
@@ -249,7 +253,7 @@ impl Agent {
     }
 
     /// Tells everybody what came of a call, and records it.
-    async fn finish(
+    async fn finish_call(
         &mut self,
         call: &ToolCall,
         summary: String,
@@ -264,6 +268,9 @@ impl Agent {
         if let Shown::Todos(todos) = &output.shown {
             desk.listener.hear(Event::Todos { todos: todos.clone() });
             self.session.keep(TODOS, json!(todos))?;
+        }
+        if let Shown::Tools(names) = &output.shown {
+            self.keep_found(names)?;
         }
         desk.listener.hear(Event::ToolEnded {
             id: call.id.to_string(),

@@ -4,8 +4,8 @@ use super::{Agent, AgentError};
 use crate::assembly;
 use serde_json::json;
 use std::sync::Arc;
+use throughline_core::Message;
 use throughline_core::tokens::Counter;
-use throughline_core::{Message, MessageId, Role};
 use throughline_memory::handbook::read::{Briefed, Reading};
 
 /// The event that keeps what a session was told of its handbooks, and by which it is known that it was.
@@ -18,15 +18,13 @@ pub(super) struct Shelf {
     reading: Arc<Reading>,
     /// What comes back behind a compaction.
     chosen: Option<Message>,
-    /// The message by which it was told last.
-    told: Option<MessageId>,
     /// The user has said something since the agent began.
     is_begun: bool,
 }
 
 impl Shelf {
     pub(super) fn new(reading: Reading) -> Self {
-        Self { reading: Arc::new(reading), chosen: None, told: None, is_begun: false }
+        Self { reading: Arc::new(reading), chosen: None, is_begun: false }
     }
 }
 
@@ -47,12 +45,9 @@ impl Agent {
         let Some(briefed) = self.choose(words).await else { return Ok(()) };
         // Once in a session, however often it is resumed.
         if is_first && self.session.kept(TOLD).is_none() {
-            let id = self.session.record(assembly::handbook(&briefed.text, self.kit.wire()))?;
+            self.session.tell(assembly::handbook(&briefed.text, self.kit.wire()))?;
             let Briefed { tokens, lines, sessions, .. } = &briefed;
             self.session.keep(TOLD, json!({"tokens": tokens, "lines": lines, "sessions": sessions}))?;
-            if let Some(shelf) = self.shelf() {
-                shelf.told = Some(id);
-            }
         }
         Ok(())
     }
@@ -63,13 +58,9 @@ impl Agent {
         self.choose(&words.unwrap_or_default()).await;
     }
 
-    /// What is to be told again behind a compaction, unless it was told since the last answer: that much stays.
+    /// What is to be told again behind a compaction.
     pub(super) fn handbook_reminder(&self) -> Option<Message> {
-        let shelf = self.briefing.as_ref()?.shelf.as_ref()?;
-        let entries = self.session.pipeline().view().entries().iter().rev();
-        let mut since = entries.take_while(|entry| entry.message.role != Role::Assistant);
-        let stays = since.any(|entry| Some(&entry.message.id) == shelf.told.as_ref());
-        shelf.chosen.clone().filter(|_| !stays)
+        self.briefing.as_ref()?.shelf.as_ref()?.chosen.clone()
     }
 
     /// A choice for some words; it is what comes back behind the next compaction.

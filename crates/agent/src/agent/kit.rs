@@ -1,18 +1,22 @@
 //! What an agent works with, in every turn.
 
 use super::CurrentMode;
-use crate::Toolset;
-use crate::assembly::Sources;
+use crate::assembly::{Sources, read_text};
 use crate::files::Files;
-use crate::permissions::{Mode, Policy};
+use crate::mcp::McpServers;
+use crate::permissions::{Mode, Policy, Verdict};
 use crate::tools::Todos;
 use crate::tools::bash::Tasks;
 use crate::workspace::Workspace;
+use crate::{Access, Toolset};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use throughline_core::Wire;
-use throughline_engine::session::{Frame, Models, SessionSettings, Spent};
+use throughline_engine::session::{FileReader, Frame, Models, SessionSettings, Spent};
 use throughline_ledger::Home;
+
+/// The beginning of a file that is read to come back behind a compaction, in bytes: more than fits.
+const RESTORED_BYTES: u64 = 128 * 1_024;
 
 /// What one turn may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +44,7 @@ pub(super) struct Kit {
     pub(super) tasks: Tasks,
     pub(super) todos: Todos,
     pub(super) tools: Toolset,
+    pub(super) servers: Arc<McpServers>,
     pub(super) policy: Arc<Policy>,
     pub(super) mode: CurrentMode,
     /// The mode that follows an approved plan.
@@ -72,6 +77,19 @@ impl Kit {
         frame.tools = self.tools.iter().map(|tool| tool.definition().on(wire)).collect();
         frame.max_output = self.frame.max_output;
         frame
+    }
+
+    /// Reads files that come back behind a compaction: those that may be read without asking.
+    pub(super) fn file_reader(&self) -> FileReader {
+        let (workspace, policy, mode) = (self.workspace.clone(), self.policy.clone(), self.mode.clone());
+        Arc::new(move |path| {
+            let path = workspace.resolve(path).ok()?;
+            let access = Access::Read { paths: vec![path.clone()] };
+            match policy.decide("Read", &access, mode.get()) {
+                Verdict::Allow => Some(read_text(&path, RESTORED_BYTES).ok()?.text),
+                Verdict::Ask(_) | Verdict::Deny { .. } => None,
+            }
+        })
     }
 
     /// The format of requests.

@@ -7,11 +7,13 @@ mod calls;
 mod context;
 mod end;
 mod handbook;
+mod handles;
 mod inbox;
 mod kit;
 mod memory;
 mod mode;
 mod people;
+mod scoped;
 mod setup;
 mod task;
 mod turn;
@@ -25,14 +27,14 @@ pub use setup::{Brief, Setup, Which};
 pub use task::Task;
 
 use crate::Listener;
-use crate::assembly::{Assembled, SharedSkills, Told};
+use crate::assembly::{Assembled, HeadMessage, SharedSkills, Told};
 use crate::mcp::McpServers;
 use crate::permissions::{Approval, Approver, Ask, Policy};
 use crate::tools::bash::Tasks;
 use crate::workspace::Workspace;
 use kit::Kit;
 use std::sync::Arc;
-use throughline_core::{Message, Wire};
+use throughline_core::{Message, MessageId, Wire};
 use throughline_engine::session::Session;
 use throughline_model::CancelToken;
 
@@ -67,6 +69,8 @@ pub struct Agent {
     briefing: Option<Briefing>,
     /// What hooks want the model to know behind the results of the answer.
     after: Vec<Message>,
+    /// Instructions for files that the calls touched: said behind the results too.
+    scoped: Vec<Message>,
 }
 
 /// What a session is told (A), and where it comes from.
@@ -75,12 +79,13 @@ struct Briefing {
     assembled: Assembled,
     /// What stands at the head of the conversation: what differs from it comes back behind every compaction.
     first: Told,
+    /// The messages at the head of the conversation.
+    head: Vec<(HeadMessage, MessageId)>,
     /// What the model knows by now.
     told: Told,
     /// Whether what developers say stands at the head of the conversation; where the first wire had no such role, the system prompt
     /// says it, on every wire from then on.
     has_developer: bool,
-    servers: McpServers,
     skills: SharedSkills,
     /// The handbooks that it may read.
     shelf: Option<handbook::Shelf>,
@@ -96,7 +101,7 @@ impl Briefing {
 impl Agent {
     /// A helper with a session of its own and nothing to tell it.
     fn over(session: Session, kit: Arc<Kit>) -> Self {
-        Self { session, kit, briefing: None, after: Vec::new() }
+        Self { session, kit, briefing: None, after: Vec::new(), scoped: Vec::new() }
     }
 
     /// The session.
@@ -141,15 +146,25 @@ impl Agent {
 
     /// The MCP servers.
     pub fn servers(&self) -> Option<&McpServers> {
-        self.briefing.as_ref().map(|briefing| &briefing.servers)
+        self.briefing.as_ref().map(|_| &*self.kit.servers)
     }
 
     /// Ends the session: what runs in the background is stopped, and what is written is safe.
     pub async fn close(self, reason: &str) -> Result<(), AgentError> {
+        self.finish(reason, std::future::ready(())).await
+    }
+
+    /// Ends the session, after notes and memories that are being written, or when `stop` is ready. See [`Session::finish`].
+    pub async fn finish(self, reason: &str, stop: impl Future<Output = ()>) -> Result<(), AgentError> {
         self.kit.tasks.stop_all();
-        if let Some(briefing) = self.briefing {
-            briefing.servers.shutdown().await;
+        if self.briefing.is_some() {
+            self.kit.servers.shutdown().await;
         }
-        Ok(self.session.close(reason).await?)
+        Ok(self.session.finish(reason, stop).await?)
+    }
+
+    /// Says that the session ends with the next turn. See [`Session::expect_end`].
+    pub fn expect_end(&mut self) {
+        self.session.expect_end();
     }
 }

@@ -9,19 +9,20 @@ use crate::Toolset;
 use crate::assembly::{self, Assembled, SessionKind, SharedSkills, Sources, Told};
 use crate::files::Files;
 use crate::mcp::{McpServers, McpStart, Patience};
-use crate::permissions::{Approvals, Mode, Policy, PolicyInput, Rules, describe};
+use crate::permissions::{Approvals, Mode, Policy, PolicyInput, Rules, describe, describe_network};
 use crate::sandbox::SandboxSettings;
-use crate::tools::bash::{Shell, ShellEnv, bash_tools};
+use crate::tools::bash::{OUTPUT, Shell, ShellEnv, bash_tools};
 use crate::tools::skill::SkillTool;
 use crate::tools::{self, Recall, Snip, Todos, WebFetch, WebFetchSettings};
-use crate::workspace::Workspace;
+use crate::workspace::{SavedOutput, Workspace};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use throughline_core::stages::OwnTools;
+use throughline_core::pipeline::DEFAULT_WINDOW;
+use throughline_core::stages::{OwnTools, budget};
 use throughline_core::tokens::Tokenizer;
 use throughline_core::{MessageId, Role};
 use throughline_engine::config::{Config, McpServer};
@@ -152,6 +153,7 @@ impl Ground {
         sources.environment = setup.place.clone();
         sources.custom.clone_from(&setup.instructions);
         sources.permissions = Some(describe(mode, &policy));
+        sources.environment.network = Some(describe_network(mode, &policy));
         sources.mode_text = assembly::mode_text(mode).map(str::to_owned);
         let index = memories.index_for_session();
         warnings.extend(index.problems);
@@ -170,7 +172,7 @@ impl Ground {
 
     /// The tools, in a fixed order: the provider's cache begins with them.
     fn tools(&self, setup: &Setup<'_>, of: &Belongings) -> Toolset {
-        let shell = self.shell.clone().in_folder(of.folder.join("commands"));
+        let shell = self.shell.clone().in_folder(of.folder.join(COMMANDS));
         let mut tools = Toolset::new();
         tools.extend(tools::file_tools());
         tools.extend(bash_tools(shell));
@@ -249,6 +251,8 @@ impl Agent {
         let Ground {
             workspace, settings, servers, policy, mode, shell, sources, assembled, warnings, ..
         } = ground;
+        let workspace = workspace.with_saved(saved_output(&of.folder, settings.window));
+        let policy = Arc::new(policy.in_workspace(workspace.clone()));
         let kit = Kit {
             home: setup.home.clone(),
             settings,
@@ -258,6 +262,7 @@ impl Agent {
             tasks: shell.tasks().clone(),
             todos: of.todos,
             tools,
+            servers: Arc::new(servers),
             policy,
             mode: CurrentMode::new(mode),
             after_plan: if mode == Mode::Plan { Mode::AcceptEdits } else { mode },
@@ -276,15 +281,24 @@ impl Agent {
         let briefing = Briefing {
             sources,
             first: told.clone(),
+            head: Vec::new(),
             told,
             has_developer: assembled.messages(wire).iter().any(|message| message.role == Role::Developer),
             assembled,
-            servers,
             skills: of.skills,
             shelf,
         };
-        let mut agent = Self { session, kit: Arc::new(kit), briefing: Some(briefing), after: Vec::new() };
+        let mut agent = Self {
+            session,
+            kit: Arc::new(kit),
+            briefing: Some(briefing),
+            after: Vec::new(),
+            scoped: Vec::new(),
+        };
+        agent.session.set_file_reader(agent.kit.file_reader());
         agent.introduce(source).await?;
+        let mut warnings = warnings;
+        warnings.extend(agent.session.warnings());
         Ok((agent, warnings))
     }
 
@@ -300,6 +314,8 @@ impl Agent {
             (Some(first), Some(told)) => {
                 briefing.first = first;
                 briefing.told = told;
+                let head = kept.as_ref().and_then(|kept| serde_json::from_value(kept["head"].clone()).ok());
+                briefing.head = head.unwrap_or_default();
                 let developer = kept.as_ref().and_then(|kept| kept["developer"].as_bool());
                 briefing.has_developer = developer.unwrap_or(briefing.has_developer);
                 self.set_frame();
@@ -307,14 +323,19 @@ impl Agent {
                 self.session.close_calls(words)?;
                 self.tell_model()?;
                 self.tell_changes()?;
+                self.tell_notes()?;
             }
             (_, _) => {
-                let messages = briefing.assembled.messages(wire);
+                let messages = briefing.assembled.head(wire);
                 self.set_frame();
                 self.session.close_calls("[not run]")?;
                 self.tell_model()?;
-                for message in messages {
-                    self.session.record(message)?;
+                let mut head = Vec::new();
+                for (which, message) in messages {
+                    head.push((which, self.session.record(message)?));
+                }
+                if let Some(briefing) = &mut self.briefing {
+                    briefing.head = head;
                 }
                 self.keep_told()?;
             }
@@ -331,9 +352,28 @@ impl Agent {
     }
 }
 
-/// Where a folder really is, if it is there.
+/// The folder of a session's shell, below the session's folder.
+const COMMANDS: &str = "commands";
+
+/// What a session saves for the model to read back, in pages that leave most of the window to the work.
+pub(super) fn saved_output(folder: &Path, window: Option<u64>) -> SavedOutput {
+    const PAGES: u64 = 8;
+    const BYTES_PER_TOKEN: u64 = 3;
+    let bytes = window.unwrap_or(DEFAULT_WINDOW) / PAGES * BYTES_PER_TOKEN;
+    let folder = resolved(folder);
+    SavedOutput {
+        folders: vec![folder.join(budget::FOLDER), folder.join(COMMANDS).join(OUTPUT)],
+        page_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+    }
+}
+
+/// Where a folder really is, as far as it is there.
 fn resolved(folder: &Path) -> PathBuf {
-    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
+    match (folder.canonicalize(), folder.parent(), folder.file_name()) {
+        (Ok(folder), _, _) => folder,
+        (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
+        (Err(_), _, _) => folder.to_owned(),
+    }
 }
 
 fn open_workspace(setup: &Setup<'_>) -> Result<Workspace, AgentError> {
@@ -398,6 +438,7 @@ fn session_settings(setup: &Setup<'_>, warnings: &mut Vec<String>) -> Result<Ses
         .map_err(|error| AgentError::Setup(error.to_string()))?;
     warnings.extend(problems.iter().map(ToString::to_string));
     settings.tools = setup.own_tools;
+    settings.reads_saved_files = true;
     settings.window = Some(setup.config.pipeline_settings(setup.models.main.id()).window);
     Ok(settings)
 }

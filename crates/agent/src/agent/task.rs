@@ -1,8 +1,9 @@
 //! Sub-agents: a task of its own, with a window of its own.
 
+use super::setup::saved_output;
 use super::{Agent, Desk, EndReason, Kit, Said};
 use crate::assembly::{Assembled, Sources};
-use crate::permissions::describe;
+use crate::permissions::{describe, describe_network};
 use crate::tools::Recall;
 use crate::workspace::Workspace;
 use crate::{Access, Event, Listener, Tool, ToolContext, ToolOutput};
@@ -84,9 +85,12 @@ pub(super) fn run<'a>(
     Box::pin(async move {
         let mut kit = parent_kit.without(&WITHOUT);
         // Of the mode it is told what holds now. What plan mode asks of the one who plans is not for it.
-        let permissions = Some(describe(kit.mode.get(), &kit.policy));
-        let briefing =
-            Assembled::full(&Sources { permissions, mode_text: None, ..Sources::clone(&kit.sub_sources) });
+        let mode = kit.mode.get();
+        let mut sources = Sources::clone(&kit.sub_sources);
+        sources.permissions = Some(describe(mode, &kit.policy));
+        sources.environment.network = Some(describe_network(mode, &kit.policy));
+        sources.mode_text = None;
+        let briefing = Assembled::full(&sources);
         kit.frame.system = format!("{}\n\n{}", briefing.system(kit.wire()), prompt(SUB_AGENT));
         let start = Start { frame: kit.frame(), cwd: Some(kit.workspace.cwd().display().to_string()) };
         let mut settings = kit.settings.clone();
@@ -100,6 +104,11 @@ pub(super) fn run<'a>(
             Ok(session) => session,
             Err(error) => return ToolOutput::failed(format!("the sub-agent could not begin: {error}")),
         };
+        // Its commands print into the parent's folder.
+        let saved = saved_output(&session.folder(), kit.settings.window);
+        let saved = saved.and(kit.workspace.all_saved());
+        kit.workspace = kit.workspace.with_saved(saved);
+        kit.policy = Arc::new(kit.policy.in_workspace(kit.workspace.clone()));
         if kit.settings.tools.recall {
             // What was cut from its own context it finds in its own record.
             kit.tools.add(Arc::new(Recall::new(kit.home.clone(), session.path().to_owned())));
@@ -118,6 +127,7 @@ pub(super) fn run<'a>(
             inbox: &super::Inbox::new(),
             cancel: desk.cancel.child_token(),
         };
+        session.set_file_reader(kit.file_reader());
         let mut agent = Agent::over(session, kit);
         let told = input["prompt"].as_str().unwrap_or_default();
         let turn = agent.turn(Said::from(told), &inner).await;

@@ -101,6 +101,9 @@ impl Agent {
         for message in std::mem::take(&mut self.after) {
             self.session.record(message)?;
         }
+        for message in std::mem::take(&mut self.scoped) {
+            self.session.tell(message)?;
+        }
         for spent in self.kit.take_subs() {
             self.session.add_spent("task", spent)?;
         }

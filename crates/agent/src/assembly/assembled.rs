@@ -7,7 +7,8 @@ use super::skills::{Budget, Skills, listing};
 use super::sources::{AssemblyLimits, Sources};
 use super::text::{Bounded, shown};
 use super::{Told, meta, meta_of};
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 use throughline_core::{Block, Message, Role, Speaker, Wire};
 
 /// Everything that a session is told (A1), part by part, and what people should know about it.
@@ -58,13 +59,7 @@ impl Assembled {
         };
         assembled.add_developer_parts(sources);
         assembled.add_tools(sources);
-        for document in project.documents {
-            let label = label_of(document.folder.as_deref(), &document.path);
-            let body = Bounded { text: document.body, cut: document.cut };
-            assembled
-                .parts
-                .push(Part::new(PartKind::ProjectInstructions, &label, body).with_source(document.path));
-        }
+        assembled.parts.extend(project.documents.into_iter().map(part_of));
         let body = Bounded { text: environment::render(&assembled.environment), cut: None };
         assembled.parts.push(Part::new(PartKind::Environment, "", body));
         if assembled.warnings.len() > WARNINGS {
@@ -142,16 +137,27 @@ impl Assembled {
     /// What is known of tools is a message before that of the project and the environment: the latter are settings, which outlast a
     /// turn that is snipped, and a message is one only if all of it is.
     pub fn messages(&self, wire: Wire) -> Vec<Message> {
-        let blocks = |fits: &dyn Fn(&Part) -> bool| -> Vec<Block> {
-            self.parts.iter().filter(|part| fits(part)).map(|part| Block::text(part.text.as_str())).collect()
+        self.head(wire).into_iter().map(|(_, message)| message).collect()
+    }
+
+    /// The same, with what each message is.
+    pub(crate) fn head(&self, wire: Wire) -> Vec<(HeadMessage, Message)> {
+        let all = HeadMessage::ALL.into_iter().filter(|which| match which {
+            HeadMessage::Developer => has_developer(wire),
+            HeadMessage::Tools | HeadMessage::Setting => true,
+        });
+        all.filter_map(|which| Some((which, self.head_message(which)?))).collect()
+    }
+
+    /// A message of the head as it would be now; `None` if there is nothing to say in it.
+    pub(crate) fn head_message(&self, which: HeadMessage) -> Option<Message> {
+        let parts = self.parts.iter().filter(|part| HeadMessage::of(part.kind) == Some(which));
+        let blocks: Vec<Block> = parts.map(|part| Block::text(part.text.as_str())).collect();
+        let message = match which {
+            HeadMessage::Developer => Message::new(Role::Developer, blocks),
+            HeadMessage::Tools | HeadMessage::Setting => meta_of(blocks),
         };
-        let developer = blocks(&|part| part.speaker == Speaker::Developer && has_developer(wire));
-        let tools = blocks(&|part| part.speaker == Speaker::User && !is_setting(part.kind));
-        let setting = blocks(&|part| part.speaker == Speaker::User && is_setting(part.kind));
-        let developer = Some(developer).filter(|blocks| !blocks.is_empty());
-        let developer = developer.map(|blocks| Message::new(Role::Developer, blocks));
-        let user = [tools, setting].into_iter().filter(|blocks| !blocks.is_empty()).map(meta_of);
-        developer.into_iter().chain(user).collect()
+        (!message.blocks.is_empty()).then_some(message)
     }
 
     /// What to tell a model that was told `old` and should know `new` (A2): only what changed, each as its fragment.
@@ -196,21 +202,35 @@ impl Assembled {
     }
 }
 
-/// Whether a part says where the work is done and by which rules.
-fn is_setting(kind: PartKind) -> bool {
-    match kind {
-        PartKind::ProjectInstructions | PartKind::Environment => true,
-        PartKind::Base
-        | PartKind::Permissions
-        | PartKind::CustomInstructions
-        | PartKind::Memory
-        | PartKind::Handbook
-        | PartKind::CollaborationMode
-        | PartKind::Personality
-        | PartKind::Skills
-        | PartKind::CommitAttribution
-        | PartKind::DeferredTools
-        | PartKind::McpInstructions => false,
+/// A message at the head of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HeadMessage {
+    /// The developer's bundle.
+    Developer,
+    /// What is known of tools.
+    Tools,
+    /// Where the work is done and by which rules.
+    Setting,
+}
+
+impl HeadMessage {
+    const ALL: [Self; 3] = [Self::Developer, Self::Tools, Self::Setting];
+
+    /// The message that a kind of part stands in; `None`: it stands elsewhere.
+    pub(crate) fn of(kind: PartKind) -> Option<Self> {
+        match kind {
+            PartKind::Base | PartKind::Handbook => None,
+            PartKind::Permissions
+            | PartKind::CustomInstructions
+            | PartKind::Memory
+            | PartKind::CollaborationMode
+            | PartKind::Personality
+            | PartKind::Skills
+            | PartKind::CommitAttribution => Some(Self::Developer),
+            PartKind::DeferredTools | PartKind::McpInstructions => Some(Self::Tools),
+            PartKind::ProjectInstructions | PartKind::Environment => Some(Self::Setting),
+        }
     }
 }
 
@@ -220,6 +240,19 @@ pub(crate) fn has_developer(wire: Wire) -> bool {
         Wire::Responses => true,
         Wire::Anthropic | Wire::Chat => false,
     }
+}
+
+/// Project instructions for the files of a folder that the working folder's do not cover (A3), as they are now: outer ones first,
+/// each with the folder that it is about. Nothing outside the project.
+pub(crate) fn scoped_instructions(sources: &Sources, folder: &Path) -> Vec<(PathBuf, Part)> {
+    let documents = project::read_scoped(sources, folder).documents.into_iter();
+    documents.filter_map(|document| Some((document.folder.clone()?, part_of(document)))).collect()
+}
+
+fn part_of(document: project::Document) -> Part {
+    let label = label_of(document.folder.as_deref(), &document.path);
+    let body = Bounded { text: document.body, cut: document.cut };
+    Part::new(PartKind::ProjectInstructions, &label, body).with_source(document.path)
 }
 
 /// What a file is about, and which it is unless that goes without saying.

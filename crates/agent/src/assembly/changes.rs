@@ -52,6 +52,11 @@ impl Told {
     /// What to tell a model that was told this and should know `new`: nothing if nothing changed. A message for each change, and
     /// none of them is taken for a person's words.
     pub fn changes(&self, new: &Assembled, wire: Wire) -> Vec<Message> {
+        self.changes_by_kind(new, wire).into_iter().map(|(_, message)| message).collect()
+    }
+
+    /// The same, each with the kind of part that changed.
+    pub(crate) fn changes_by_kind(&self, new: &Assembled, wire: Wire) -> Vec<(PartKind, Message)> {
         let mut changes: Vec<Change> = Vec::new();
         for part in &new.parts {
             match part.kind {
@@ -81,7 +86,8 @@ impl Told {
             changes.push(Change { kind, text: kind.render("", &environment::render(&fields)) });
         }
         changes.sort_by_key(|change| change.kind);
-        changes.into_iter().map(|change| spoken(change.kind.speaker(), change.text, wire)).collect()
+        let spoken = |change: Change| (change.kind, spoken(change.kind.speaker(), change.text, wire));
+        changes.into_iter().map(spoken).collect()
     }
 
     /// Whether exactly this was told. Two parts may share a label, where paths are too long to be shown whole.

@@ -17,6 +17,8 @@ pub struct Environment {
     pub date: Option<Date>,
     /// The user's time zone, such as `Europe/Berlin`.
     pub timezone: Option<String>,
+    /// What commands may do with the network, such as `restricted`.
+    pub network: Option<String>,
     /// The repository.
     pub git: Option<GitState>,
 }
@@ -43,6 +45,7 @@ pub(crate) enum Field {
     Os,
     CurrentDate,
     Timezone,
+    NetworkAccess,
     GitBranch,
     GitStatus,
 }
@@ -55,6 +58,7 @@ impl Field {
             Self::Os => "os",
             Self::CurrentDate => "current_date",
             Self::Timezone => "timezone",
+            Self::NetworkAccess => "network_access",
             Self::GitBranch => "git_branch",
             Self::GitStatus => "git_status",
         }
@@ -63,7 +67,13 @@ impl Field {
     /// Whether a change is worth a message. How many files have changes is different after every edit, and the model made them.
     fn is_watched(self) -> bool {
         match self {
-            Self::Cwd | Self::Shell | Self::Os | Self::CurrentDate | Self::Timezone | Self::GitBranch => true,
+            Self::Cwd
+            | Self::Shell
+            | Self::Os
+            | Self::CurrentDate
+            | Self::Timezone
+            | Self::NetworkAccess
+            | Self::GitBranch => true,
             Self::GitStatus => false,
         }
     }
@@ -74,7 +84,7 @@ pub(crate) type Fields = BTreeMap<Field, String>;
 
 /// The pieces of an environment, each in one line, all of them within `bytes` when rendered.
 pub(crate) fn fields(cwd: &Path, environment: &Environment, bytes: usize) -> Fields {
-    let Environment { shell, os, date, timezone, git } = environment;
+    let Environment { shell, os, date, timezone, network, git } = environment;
     let cwd = cwd.to_string_lossy();
     let date = date.map(|date| date.to_string());
     let status = git.as_ref().map(GitState::in_words);
@@ -85,11 +95,12 @@ pub(crate) fn fields(cwd: &Path, environment: &Environment, bytes: usize) -> Fie
         (Field::Os, os.as_deref()),
         (Field::CurrentDate, date.as_deref()),
         (Field::Timezone, timezone.as_deref()),
+        (Field::NetworkAccess, network.as_deref()),
         (Field::GitBranch, branch),
         (Field::GitStatus, status.as_deref()),
     ];
     // The marks and tags take their part, and escaping makes a character at most five times as long.
-    let each = bytes.saturating_sub(350) / given.len();
+    let each = bytes.saturating_sub(400) / given.len();
     given
         .into_iter()
         .filter_map(|(field, value)| {

@@ -21,12 +21,15 @@ mod sources;
 mod text;
 
 pub use assembled::Assembled;
+pub(crate) use assembled::{HeadMessage, scoped_instructions};
 pub use changes::{Told, handbook, model_switch};
 pub use environment::{Environment, GitState};
 pub use part::{Part, PartKind, base};
+pub(crate) use read::read_text;
 pub use report::{ContextReport, PartReport};
 pub use skills::{SharedSkills, Skill, SkillBody, SkillLoadError, SkillOrigin, Skills};
 pub use sources::{AssemblyLimits, SessionKind, Sources};
+pub(crate) use text::inert;
 
 use crate::permissions::Mode;
 use throughline_core::{Block, Flags, Message, Role, prompt};

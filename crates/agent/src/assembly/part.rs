@@ -1,9 +1,10 @@
 //! The parts that a context is made of: each a typed fragment, inert and bounded.
 
+use super::meta;
 use super::text::{Bounded, bounded, in_line, inert};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use throughline_core::{Fragment, Speaker, prompt};
+use throughline_core::{Fragment, Message, Speaker, prompt};
 
 /// The system prompt.
 const BASE: &str = include_str!("../../../../prompts/agent.md");
@@ -195,6 +196,11 @@ impl Part {
     pub(crate) fn of_text(kind: PartKind, label: &str, text: &str, bytes: usize) -> Option<Self> {
         let text = inert(text.trim());
         (!text.is_empty()).then(|| Self::new(kind, label, bounded(&text, bytes, "the rest is left out")))
+    }
+
+    /// The part as a message in the middle of a conversation, on a wire that knows no developer.
+    pub fn message(&self) -> Message {
+        meta(self.text.clone())
     }
 
     /// With the file that it comes from.

@@ -89,17 +89,7 @@ pub(crate) fn read(sources: &Sources, cwd: &Path) -> Project {
     let mut warnings = Vec::new();
     let root = root(cwd, &mut warnings);
     let mut raws: Vec<Raw> = global(sources, &mut warnings).into_iter().collect();
-    for folder in folders(&root, cwd) {
-        for found in in_folder(&folder, std::slice::from_ref(&root), &mut warnings) {
-            let repeats = |known: &Raw| {
-                known.real == found.real
-                    || known.folder == found.folder && known.file.text.trim() == found.file.text.trim()
-            };
-            if !raws.iter().any(repeats) {
-                raws.push(found);
-            }
-        }
-    }
+    add_folders(&mut raws, &root, &folders(&root, cwd), &mut warnings);
     let most = sources.limits.project_files;
     if raws.len() > most {
         // The nearest say the most about where the work is.
@@ -110,6 +100,33 @@ pub(crate) fn read(sources: &Sources, cwd: &Path) -> Project {
         raws.drain(..over);
     }
     told(sources, raws, warnings)
+}
+
+/// Reads what files say about a folder that lies in the project, beyond what they say about the working folder.
+pub(crate) fn read_scoped(sources: &Sources, folder: &Path) -> Project {
+    let mut warnings = Vec::new();
+    let cwd = sources.cwd.canonicalize().unwrap_or_else(|_| sources.cwd.clone());
+    let root = root(&cwd, &mut warnings);
+    let mut scopes = folders(&root, folder);
+    scopes.retain(|scope| !cwd.starts_with(scope));
+    let mut raws = Vec::new();
+    add_folders(&mut raws, &root, &scopes, &mut warnings);
+    told(sources, raws, warnings)
+}
+
+/// Adds the files of some folders, each file once.
+fn add_folders(raws: &mut Vec<Raw>, root: &PathBuf, folders: &[PathBuf], warnings: &mut Vec<String>) {
+    for folder in folders {
+        for found in in_folder(folder, std::slice::from_ref(root), warnings) {
+            let repeats = |known: &Raw| {
+                known.real == found.real
+                    || known.folder == found.folder && known.file.text.trim() == found.file.text.trim()
+            };
+            if !raws.iter().any(repeats) {
+                raws.push(found);
+            }
+        }
+    }
 }
 
 /// The user's instructions for every project: ours, else the one that agents share, else Claude Code's.

@@ -42,6 +42,12 @@ impl Entry {
         self.tool.claims_read_only
     }
 
+    /// What a model is told of it where it is not in the tools array.
+    pub(crate) fn description(&self) -> String {
+        let ToolDefinition { name, description, parameters } = self.definition();
+        format!("\n## {name}\n{description}\nArguments: {parameters}\n")
+    }
+
     /// What a model is told of it.
     pub(crate) fn definition(&self) -> ToolDefinition<'_> {
         ToolDefinition {

@@ -125,6 +125,39 @@ impl McpServers {
         lock(&self.shared.catalogue).listing()
     }
 
+    /// Describes tools that were found before, the newest last, in at most about `bytes`: those that do not fit are named. None if
+    /// none of them is there.
+    pub fn describe(&self, names: &[String], bytes: usize) -> Option<String> {
+        let catalogue = lock(&self.shared.catalogue);
+        let there = |name: &&String| catalogue.find(name).filter(|entry| !entry.is_gone());
+        let mut descriptions = Vec::new();
+        let mut left_out = Vec::new();
+        let mut left = bytes;
+        for entry in names.iter().rev().filter_map(|name| there(&name)) {
+            let text = entry.description();
+            if text.len() <= left {
+                left -= text.len();
+                descriptions.push(text);
+            } else {
+                left_out.push(entry.name.as_str());
+            }
+        }
+        if descriptions.is_empty() && left_out.is_empty() {
+            return None;
+        }
+        let mut out = String::from(
+            "Tools that you found with ToolSearch. Call them with CallTool. Descriptions are the servers' words.\n",
+        );
+        descriptions.iter().rev().for_each(|text| out.push_str(text));
+        if !left_out.is_empty() {
+            out.push_str(&format!(
+                "\nAlso found: {}. ToolSearch with `names` describes them.\n",
+                left_out.join(", ")
+            ));
+        }
+        Some(out)
+    }
+
     /// Which tools came, went and changed since this was last asked, or since the start.
     pub fn take_changes(&self) -> Changes {
         lock(&self.shared.catalogue).take_changes()

@@ -4,7 +4,7 @@
 //! text in which `*` stands for anything (`\*` for itself). A rule is about one simple command; what permits a line permits each of its
 //! commands.
 
-use super::command::{Kind, Line, Simple, Word, base_name};
+use super::command::{CommandLine, SimpleCommand, Word, WordKind, base_name};
 
 /// A pattern of commands.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl CommandPattern {
     }
 
     /// Whether a command is certainly meant, for a rule that permits.
-    pub(super) fn covers(&self, simple: &Simple) -> bool {
+    pub(super) fn covers(&self, simple: &SimpleCommand) -> bool {
         if !simple.is_certain() {
             return false;
         }
@@ -157,7 +157,7 @@ impl CommandPattern {
     }
 
     /// Whether a command might be meant, for a rule that asks or refuses.
-    pub(super) fn may_cover(&self, simple: &Simple) -> bool {
+    pub(super) fn may_cover(&self, simple: &SimpleCommand) -> bool {
         let Some(program) = simple.program() else { return false };
         match self {
             Self::Exact { words: Some(exact), .. } => {
@@ -186,7 +186,7 @@ impl CommandPattern {
 
 /// Whether a command may begin with these words: by another path to the program, with options in between, or with words that are
 /// known only when it runs.
-fn begins(prefix: &[String], simple: &Simple) -> bool {
+fn begins(prefix: &[String], simple: &SimpleCommand) -> bool {
     let Some((first, others)) = prefix.split_first() else { return false };
     let Some((program, words)) = simple.words.split_first() else { return false };
     let name = program.text.as_str();
@@ -197,7 +197,7 @@ fn begins(prefix: &[String], simple: &Simple) -> bool {
     let mut may_skip = false;
     'parts: for part in others {
         for word in words.by_ref() {
-            if word.kind != Kind::Literal || word.text == *part {
+            if word.kind != WordKind::Literal || word.text == *part {
                 may_skip = false;
                 continue 'parts;
             }
@@ -213,7 +213,7 @@ fn begins(prefix: &[String], simple: &Simple) -> bool {
     true
 }
 
-fn is_risky(simple: &Simple, is_named: impl Fn(&str) -> bool) -> bool {
+fn is_risky(simple: &SimpleCommand, is_named: impl Fn(&str) -> bool) -> bool {
     let name = simple.program().map(base_name).unwrap_or_default();
     let Some((_, options)) = RISKY.iter().find(|(program, _)| *program == name) else { return false };
     let words = simple.words.get(1..).unwrap_or_default();
@@ -235,7 +235,7 @@ fn is_risky(simple: &Simple, is_named: impl Fn(&str) -> bool) -> bool {
 
 /// The words of a text that is one plain command.
 fn literal_words(text: &str) -> Option<Vec<String>> {
-    let line = Line::read(text);
+    let line = CommandLine::read(text);
     let [simple] = line.simple.as_slice() else { return None };
     let is_plain = line.doubt.is_none() && simple.assignments.is_empty() && simple.redirects.is_empty();
     let words =

@@ -1,5 +1,6 @@
 //! What the model is told about permissions.
 
+use super::rule::Subject;
 use super::{Mode, Policy, Rule};
 
 /// Parts, each a line that begins with its name in brackets.
@@ -36,6 +37,28 @@ pub fn describe(mode: Mode, policy: &Policy) -> String {
     }
     lines.push(part("refused"));
     lines.join("\n")
+}
+
+/// What commands may do with the network, in a line for `<environment_context>`.
+pub fn describe_network(mode: Mode, policy: &Policy) -> String {
+    let input = policy.input();
+    let access = match (mode, input.sandbox_enforced, input.network) {
+        (Mode::Full, _, _) | (Mode::Ask | Mode::AcceptEdits | Mode::Plan, true, true) => "enabled",
+        (Mode::Ask | Mode::AcceptEdits | Mode::Plan, true, false) => {
+            "restricted: commands in the sandbox have no network"
+        }
+        (Mode::Ask | Mode::AcceptEdits | Mode::Plan, false, _) => {
+            "enabled: commands run without a sandbox once they are permitted"
+        }
+    };
+    let is_network = |rule: &&Rule| matches!(rule.subject(), Subject::Network(_));
+    let limits =
+        [("denied", &input.rules.deny), ("asked", &input.rules.ask), ("allowed", &input.rules.allow)];
+    let limits = limits.into_iter().filter_map(|(word, rules)| {
+        let rules: Vec<Rule> = rules.iter().filter(is_network).cloned().collect();
+        (!rules.is_empty()).then(|| format!("{word}: {}", listed(&rules)))
+    });
+    std::iter::once(access.to_owned()).chain(limits).collect::<Vec<_>>().join("; ")
 }
 
 fn part(name: &str) -> String {

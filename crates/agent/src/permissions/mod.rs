@@ -24,7 +24,7 @@ mod verdict;
 
 pub use approvals::{Approvals, ApprovalsError};
 pub use approver::{Approval, Approver, Ask, Headless};
-pub use describe::describe;
+pub use describe::{describe, describe_network};
 pub use policy::{Policy, PolicyInput, Rules, RulesError};
 pub use rule::{Rule, RuleError};
 pub use servers::ServerApprovals;

@@ -1,6 +1,8 @@
 //! The paths that a command names.
 
-use super::command::{Kind, Line, ReadOnly, Simple, Target, Word, base_name, peel, read_only};
+use super::command::{
+    CommandLine, ReadOnly, RedirectTarget, SimpleCommand, Word, WordKind, base_name, peel, read_only,
+};
 use super::glob::can_meet;
 use std::path::{Component, Path, PathBuf};
 
@@ -42,7 +44,7 @@ pub(super) struct Named {
 #[derive(Debug)]
 pub(super) struct Judged {
     /// What it is without `timeout` and the like.
-    pub(super) simple: Simple,
+    pub(super) simple: SimpleCommand,
     /// What it reads, if it changes nothing.
     pub(super) read_only: Option<ReadOnly>,
     pub(super) named: Vec<Named>,
@@ -58,7 +60,7 @@ pub(super) struct Place<'a> {
 }
 
 /// Judges each command of a line and finds the paths that it names. A command after `cd` is taken to run in either folder.
-pub(super) fn judge(line: &Line, place: Place<'_>) -> Vec<Judged> {
+pub(super) fn judge(line: &CommandLine, place: Place<'_>) -> Vec<Judged> {
     let mut folders = vec![Some(place.cwd.to_owned())];
     let mut judged = Vec::new();
     for simple in &line.simple {
@@ -75,11 +77,11 @@ pub(super) fn judge(line: &Line, place: Place<'_>) -> Vec<Judged> {
         }
         for redirect in &simple.redirects {
             match redirect.target {
-                Target::Read => context.add(&mut found, &simple, &redirect.word, Use::Read),
-                Target::Write if redirect.writes() => {
+                RedirectTarget::Read => context.add(&mut found, &simple, &redirect.word, Use::Read),
+                RedirectTarget::Write if redirect.writes() => {
                     context.add(&mut found, &simple, &redirect.word, Use::Write)
                 }
-                Target::Write | Target::Text => {}
+                RedirectTarget::Write | RedirectTarget::Text => {}
             }
         }
         let before = folders.clone();
@@ -105,11 +107,11 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn add(&self, found: &mut Vec<Named>, simple: &Simple, word: &Word, to: Use) {
+    fn add(&self, found: &mut Vec<Named>, simple: &SimpleCommand, word: &Word, to: Use) {
         for folder in &self.folders {
             let path = self.resolve(word, folder.as_deref());
             let program = simple.program().map(base_name).unwrap_or_default().to_owned();
-            let is_glob = word.kind == Kind::Glob;
+            let is_glob = word.kind == WordKind::Glob;
             found.push(Named {
                 word: word.text.clone(),
                 path,
@@ -123,7 +125,7 @@ impl Context<'_> {
     }
 
     /// What could be paths among the words of a command that is not known.
-    fn guesses(&self, found: &mut Vec<Named>, simple: &Simple) {
+    fn guesses(&self, found: &mut Vec<Named>, simple: &SimpleCommand) {
         let first = found.len();
         let words = simple.words.get(1..).unwrap_or_default();
         let script = script_of(simple);
@@ -169,7 +171,7 @@ impl Context<'_> {
         let variable = ["$HOME", "${HOME}"].iter().find_map(|name| text.strip_prefix(name));
         let (mut path, rest) = match (word.is_home, variable) {
             (true, _) => home(text.strip_prefix('~')?)?,
-            (false, Some(rest)) if word.kind == Kind::Dynamic => home(rest)?,
+            (false, Some(rest)) if word.kind == WordKind::Dynamic => home(rest)?,
             (false, _) if text.starts_with('/') => (PathBuf::from("/"), text.to_owned()),
             (false, _) => (folder?.to_owned(), text.to_owned()),
         };
@@ -179,7 +181,7 @@ impl Context<'_> {
             match part {
                 Component::Normal(name) => {
                     // Some shells match `..` by `.*`.
-                    if word.kind == Kind::Glob && can_meet(&name.to_string_lossy(), "..") {
+                    if word.kind == WordKind::Glob && can_meet(&name.to_string_lossy(), "..") {
                         return None;
                     }
                     has_name = true;
@@ -195,7 +197,7 @@ impl Context<'_> {
 }
 
 /// The first argument of programs that take a pattern or a script there.
-fn script_of(simple: &Simple) -> Option<usize> {
+fn script_of(simple: &SimpleCommand) -> Option<usize> {
     const SCRIPTED: [&str; 10] = ["sed", "awk", "gawk", "mawk", "grep", "egrep", "fgrep", "rg", "jq", "tr"];
     let name = base_name(simple.program()?);
     let words = simple.words.get(1..)?;

@@ -1,7 +1,7 @@
 //! What could be remembered.
 
 use super::Rule;
-use super::command::{Simple, Word};
+use super::command::{SimpleCommand, Word};
 use super::verdict::Offer;
 use crate::workspace::Workspace;
 use std::path::Path;
@@ -59,7 +59,7 @@ const PROGRAMS: &[&str] = &[
 const SCRIPTS: [(&str, &str); 4] = [("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run")];
 
 /// Rules for a command line whose commands that need permission are these.
-pub(super) fn command(line: &str, open: &[&Simple]) -> Vec<Offer> {
+pub(super) fn command(line: &str, open: &[&SimpleCommand]) -> Vec<Offer> {
     let mut offers = Vec::new();
     let line = line.trim();
     let is_short = line.len() <= LONGEST && !line.contains('\n');
@@ -77,7 +77,7 @@ pub(super) fn command(line: &str, open: &[&Simple]) -> Vec<Offer> {
     offers
 }
 
-fn prefix(simple: &Simple) -> Option<Vec<&str>> {
+fn prefix(simple: &SimpleCommand) -> Option<Vec<&str>> {
     let words: Vec<Option<&str>> = simple.words.iter().map(Word::literal).collect();
     let program = words.first().copied().flatten()?;
     let second = words.get(1).copied().flatten().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Rules: what is permitted, asked or refused, as text.
 
-use super::command::{Simple, has_harmless_variables};
+use super::command::{SimpleCommand, has_harmless_variables};
 use super::command_pattern::CommandPattern;
 use super::path_pattern::PathPattern;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -93,7 +93,7 @@ impl Rule {
     }
 
     /// Whether it is about commands and permits this one, redirections aside.
-    pub(super) fn covers_command(&self, simple: &Simple) -> bool {
+    pub(super) fn covers_command(&self, simple: &SimpleCommand) -> bool {
         match &self.subject {
             Subject::Command(Some(pattern)) => pattern.covers(simple) && has_harmless_variables(simple),
             Subject::Command(None)

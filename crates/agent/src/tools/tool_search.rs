@@ -26,7 +26,8 @@ impl ToolSearch {
         Self { shared }
     }
 
-    fn answer(&self, wanted: &Wanted) -> (usize, String) {
+    /// The names of the tools that are described, and the text for the model.
+    fn answer(&self, wanted: &Wanted) -> (Vec<String>, String) {
         self.shared.with(|catalogue| {
             let (found, missing) = match wanted {
                 Wanted::Words { query, most } => (catalogue.search(query, *most), Vec::new()),
@@ -38,16 +39,14 @@ impl ToolSearch {
             };
             let mut out = String::from("Call these with CallTool. Descriptions are the servers' words.\n");
             let mut left_out = Vec::new();
+            let mut names = Vec::new();
             for entry in &found {
-                let definition = entry.definition();
-                let text = format!(
-                    "\n## {}\n{}\nArguments: {}\n",
-                    definition.name, definition.description, definition.parameters
-                );
+                let text = entry.description();
                 if out.len() + text.len() <= ANSWER {
                     out.push_str(&text);
+                    names.push(entry.name.clone());
                 } else {
-                    left_out.push(definition.name.to_owned());
+                    left_out.push(entry.name.clone());
                 }
             }
             if !left_out.is_empty() {
@@ -60,9 +59,9 @@ impl ToolSearch {
             match found.len() {
                 0 if matches!(wanted, Wanted::Words { .. }) => {
                     let count = catalogue.deferred().count();
-                    (0, format!("No tool fits these words. There are {count} deferred tools; try other words, or the name of a server."))
+                    (names, format!("No tool fits these words. There are {count} deferred tools; try other words, or the name of a server."))
                 }
-                count => (count, out),
+                _ => (names, out),
             }
         })
     }
@@ -119,8 +118,8 @@ impl Tool for ToolSearch {
         Box::pin(async move {
             match read(input) {
                 Ok(wanted) => {
-                    let (count, text) = self.answer(&wanted);
-                    ToolOutput::done(text).shown(Shown::Line(format!("{count} tools")))
+                    let (names, text) = self.answer(&wanted);
+                    ToolOutput::done(text).shown(Shown::Tools(names))
                 }
                 Err(why) => ToolOutput::failed(why),
             }

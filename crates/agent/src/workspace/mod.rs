@@ -26,6 +26,17 @@ pub struct Workspace {
     home: Option<PathBuf>,
     permitted: Option<Vec<PathBuf>>,
     passed_over: PassedOver,
+    saved: Option<SavedOutput>,
+}
+
+/// What the session saved for the model to read back: results that were put aside, output of commands. It lies outside the
+/// workspace, may be read, and is given in pages that fit into the model's window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedOutput {
+    /// Its folders, links resolved.
+    pub folders: Vec<PathBuf>,
+    /// Bytes of one page.
+    pub page_bytes: usize,
 }
 
 /// Decides which files a search passes over.
@@ -52,6 +63,15 @@ impl std::fmt::Debug for PassedOver {
     }
 }
 
+impl SavedOutput {
+    /// With the folders of another.
+    #[must_use]
+    pub fn and(mut self, other: Option<&Self>) -> Self {
+        self.folders.extend(other.into_iter().flat_map(|other| other.folders.iter().cloned()));
+        self
+    }
+}
+
 impl Workspace {
     /// A workspace. Its folders must exist; links are resolved.
     pub fn new(cwd: &Path, also: &[PathBuf]) -> io::Result<Self> {
@@ -62,6 +82,7 @@ impl Workspace {
             home: None,
             permitted: None,
             passed_over: PassedOver::default(),
+            saved: None,
         })
     }
 
@@ -69,6 +90,22 @@ impl Workspace {
     #[must_use]
     pub fn with_home(self, home: PathBuf) -> Self {
         Self { home: Some(home), ..self }
+    }
+
+    /// With what the session saved for the model to read back.
+    #[must_use]
+    pub fn with_saved(self, saved: SavedOutput) -> Self {
+        Self { saved: Some(saved), ..self }
+    }
+
+    /// What the session saved for the model to read back, if anything can be.
+    pub fn all_saved(&self) -> Option<&SavedOutput> {
+        self.saved.as_ref()
+    }
+
+    /// Returns what a resolved path belongs to, if the session saved it for the model to read back.
+    pub fn saved(&self, resolved: &Path) -> Option<&SavedOutput> {
+        self.saved.as_ref().filter(|saved| saved.folders.iter().any(|folder| resolved.starts_with(folder)))
     }
 
     /// With files that a search passes over, though it may look into their folder: reading them by themselves would be asked or

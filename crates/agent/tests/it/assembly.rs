@@ -27,6 +27,7 @@ fn rich(world: &World) -> Sources {
         os: Some("Linux 6.8, x86_64".to_owned()),
         date: Some(date(2026, 11, 16)),
         timezone: Some("Europe/Berlin".to_owned()),
+        network: Some("restricted".to_owned()),
         git: Some(GitState { branch: Some("main".to_owned()), staged: 1, changed: 2, untracked: 0 }),
     };
     sources.permissions = Some("Reading is allowed; everything else is asked.".to_owned());

@@ -149,7 +149,7 @@ fn a4_a_body_is_read_anew_whole_or_cut_to_its_tokens() {
     let small = skills.load("small").unwrap();
     assert_eq!(
         world.plain(&small.text),
-        "<skill>\n<name>small</name>\n<path>[ROOT]/project/.agents/skills/small/SKILL.md</path>\nHow to small.\n</skill>"
+        "<skill>\n<name>small</name>\n<path>[ROOT]/project/.agents/skills/small/SKILL.md</path>\n---\nname: small\ndescription: Small.\n---\nHow to small.\n</skill>"
     );
     assert!(!small.message().is_real_user());
     world.write(

@@ -169,19 +169,27 @@ async fn a_plan_that_cannot_be_kept_can_still_be_decided_on() {
 #[test]
 fn facts_follow_the_calls() {
     let mut facts = Facts::default();
-    let call = |name: &str, input: Value| {
+    let call = |id: &str, name: &str, input: Value| {
         throughline_core::Body::ToolCall(ToolCall {
-            id: "c1".into(),
+            id: id.into(),
             name: name.to_owned(),
             input: ToolInput::Json(input),
             kind: CallKind::Function,
         })
     };
     let mut message = throughline_core::Message::text(throughline_core::Role::Assistant, "Here.");
-    message.blocks.push(call("TodoWrite", three()).into());
-    message.blocks.push(call(EXIT_PLAN_MODE, json!({"plan": "First this."})).into());
+    message.blocks.push(call("c1", "TodoWrite", three()).into());
+    message.blocks.push(call("p1", EXIT_PLAN_MODE, json!({"plan": "First this."})).into());
     facts.push(&message);
     assert_eq!(facts.todos().len(), 3);
+    assert_eq!(facts.plan(), None, "nobody has agreed to it yet");
+    facts.push(&throughline_core::Message::new(
+        throughline_core::Role::User,
+        vec![
+            throughline_core::Body::ToolResult(throughline_core::ToolResult::text("p1".into(), "Approved."))
+                .into(),
+        ],
+    ));
     assert_eq!(facts.plan(), Some("First this."));
     assert_eq!(facts.frontier().next, ["Run the tests"]);
 }

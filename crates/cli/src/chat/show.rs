@@ -1,5 +1,6 @@
 //! What happens in a turn, on the screen.
 
+use crate::output::count;
 use crate::terminal::markdown::{self, Markdown};
 use crate::terminal::screen::{Live, Screen};
 use crate::terminal::status::{Status, short};
@@ -266,12 +267,13 @@ fn ended(summary: &str, output: &str, went: Went, shown: &Shown, look: crate::te
     // Whatever it meant to show, of a failure the words matter.
     let shown = if went == Went::Wrong { &Shown::Plain } else { shown };
     let note = match shown {
-        Shown::Line(text) => Some(text.as_str()),
+        Shown::Line(text) => Some(text.clone()),
+        Shown::Tools(names) => Some(count(names.len() as u64, "tool")),
         Shown::Plain | Shown::Diff(_) | Shown::Todos(_) | Shown::Plan(_) => None,
     };
-    let mut lines = vec![headline(summary, note, went, look)];
+    let mut lines = vec![headline(summary, note.as_deref(), went, look)];
     lines.extend(match shown {
-        Shown::Line(_) => Vec::new(),
+        Shown::Line(_) | Shown::Tools(_) => Vec::new(),
         Shown::Plain => preview(output, went, look),
         Shown::Diff(diffs) => hang(diffs.iter().flat_map(|each| change(each, narrow)).collect()),
         Shown::Todos(list) => todos::draw(list, look),

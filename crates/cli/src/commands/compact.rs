@@ -1,3 +1,4 @@
+use crate::commands::ScribeArg;
 use crate::commands::given::{Given, given};
 use crate::context::Context;
 use crate::outln;
@@ -63,14 +64,6 @@ impl From<StrategyArg> for Strategy {
             StrategyArg::Handoff => Self::Handoff,
         }
     }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ScribeArg {
-    /// From facts, without a model.
-    Offline,
-    /// By the model of the configuration (`[scribe]`, else `[model]`, else the usual variables).
-    Model,
 }
 
 /// Who wrote the text.

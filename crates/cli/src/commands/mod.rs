@@ -12,6 +12,7 @@ pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
+pub(crate) mod skillify;
 pub(crate) mod start;
 pub(crate) mod stats;
 pub(crate) mod tokens;
@@ -19,6 +20,15 @@ pub(crate) mod worker;
 
 use clap::ValueEnum;
 use throughline_core::Wire;
+
+/// Who writes a text.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ScribeArg {
+    /// From facts, without a model.
+    Offline,
+    /// By the model of the configuration (`[scribe]`, else `[model]`, else the usual variables).
+    Model,
+}
 
 /// A provider format.
 #[derive(Clone, Copy, ValueEnum)]

@@ -70,8 +70,14 @@ impl Prepare {
             snip: self.tools.contains(&ToolArg::Snip),
             recall: self.tools.contains(&ToolArg::Recall),
         };
-        let options =
-            Options { profile: profile.clone(), window: self.window, tools, cache_edits: self.cache_edits };
+        let options = Options {
+            window: self.window,
+            tools,
+            // Whoever prepares requests by hand knows the folder, and gives the model access to it.
+            reads_saved_files: !tools.recall,
+            cache_edits: self.cache_edits,
+            ..Options::new(profile.clone())
+        };
         let moment = Moment { now: Some(self.now.unwrap_or_else(|| context.now())), ..Moment::default() };
         let mut preparer = Preparer::new(wire, options);
         let mut folder = match &self.session {

@@ -111,6 +111,13 @@ fn print(stats: &Stats, limit: usize) {
     if stats.sessions.len() > limit {
         outln!("{}", dim(format!("and {} more sessions; -n shows them", stats.sessions.len() - limit)));
     }
+    if !stats.total.originals.is_empty() {
+        let reasons = stats.total.originals.iter();
+        let reasons: Vec<String> = reasons
+            .map(|(reason, count)| format!("{} {}", number(*count), reason.replace('_', " ")))
+            .collect();
+        outln!("\n{}", dim(format!("not changed: {}", reasons.join(", "))));
+    }
     outln!(
         "\n{}",
         dim("without, saved: by list prices and a simulated cache; cost: by what the providers reported")

@@ -126,6 +126,7 @@ impl Bases {
         let managing = Managing {
             profile: config.profile.clone(),
             window: config.window.tokens,
+            cache_edits: config.window.cache_edits,
             tools: config.tools.unless_said(usual.tools),
             take_over_compaction: proxy.take_over_compaction,
             scribe: scribe.map(Scribe),

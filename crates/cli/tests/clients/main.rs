@@ -10,6 +10,7 @@
 mod claude;
 mod codex;
 mod kit;
+mod promise;
 mod recall;
 mod run;
 mod sdk;

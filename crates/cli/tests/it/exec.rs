@@ -4,7 +4,22 @@ use crate::agent_kit::{Wire, workshop};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::Stdio;
-use throughline_testkit::{Answer, Fault, Playbook, Server, playbook::last_user};
+use throughline_testkit::{Answer, Fault, Gate, Playbook, Seen, Server, playbook::last_user};
+
+fn is_extraction(seen: &Seen) -> bool {
+    seen.last_user_text().contains("the program that keeps memories for later sessions")
+}
+
+/// The last request that is part of the conversation.
+fn last_asked(server: &Server) -> Seen {
+    server.requests().into_iter().rfind(|seen| !is_extraction(seen)).unwrap()
+}
+
+/// A model's answer that proposes to keep a sentence of the user's.
+fn proposal(name: &str, quote: &str) -> Answer {
+    let memory = json!({"action": "add", "type": "feedback", "name": name, "description": "always", "body": quote, "quote": [quote]});
+    Answer::text(json!({ "memories": [memory] }).to_string())
+}
 
 #[test]
 fn a_prompt_is_answered_and_the_outcome_is_printed_in_each_format() {
@@ -69,7 +84,7 @@ fn the_prompt_can_be_piped_and_a_session_goes_on() {
         .unwrap();
     child.stdin.take().unwrap().write_all(b"the diff\n").unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
-    let asked = server.last().unwrap().last_user_text();
+    let asked = last_asked(&server).last_user_text();
     assert!(asked.contains("review this") && asked.contains("the diff"), "{asked}");
 
     let list = shop.list();
@@ -77,7 +92,7 @@ fn the_prompt_can_be_piped_and_a_session_goes_on() {
 
     let (_, _, code) = shop.exec(&["-c", "and now?"]);
     assert_eq!(code, 0);
-    let seen = server.last().unwrap();
+    let seen = last_asked(&server);
     let text = seen.json().to_string();
     assert!(text.contains("review this") && text.contains("and now?"), "{text}");
     assert_eq!(text.matches("<cwd>").count(), 1, "what was told is not told again");
@@ -121,7 +136,7 @@ fn what_is_not_permitted_is_refused_with_the_rule_that_would_permit_it() {
     let (out, _, code) = shop.exec(&["write a.txt"]);
     assert_eq!((out.as_str(), code), ("I could not.\n", 0));
     assert!(!shop.path("a.txt").exists());
-    let told = server.last().unwrap().json().to_string();
+    let told = last_asked(&server).json().to_string();
     assert!(
         told.contains("nobody is there to ask") && told.contains("--permission-mode accept-edits"),
         "{told}"
@@ -174,7 +189,117 @@ fn a_line_that_can_t_be_read_is_told_and_the_stream_goes_on() {
     agent.send(&json!({"type": "permission_mode", "mode": "plan"}));
     agent.say("and now?");
     assert_eq!(agent.until_result()["outcome"], "done");
-    let told = server.last().unwrap().json().to_string();
+    let told = last_asked(&server).json().to_string();
     assert!(told.contains("Permission mode: plan"), "{told}");
     agent.finish();
+}
+
+#[test]
+fn m3_a_one_shot_waits_for_the_memory_that_a_model_is_writing() {
+    let rule = "Pushes by force break the mirror of our partner.";
+    let script = Playbook::new().when(is_extraction, proposal("Pushing", rule)).otherwise("Done.");
+    let server = Server::start(script).unwrap();
+    let shop = workshop(&server, Wire::Anthropic);
+    shop.config("[scribe]\nuse = \"model\"\n");
+    let (out, err, code) = shop.exec(&[rule]);
+    assert_eq!((out.as_str(), code), ("Done.\n", 0), "{err}");
+    assert_eq!(server.requests().iter().filter(|seen| is_extraction(seen)).count(), 1);
+    let ledger = std::fs::read_to_string(&shop.sessions()[0]).unwrap();
+    assert!(!ledger.contains("cancelled"), "{ledger}");
+    let listed = shop.command(&["memory", "list"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains("Pushing"), "the model's own words: {listed}");
+}
+
+#[test]
+fn m3_the_last_turn_of_a_stream_is_remembered_although_an_extraction_still_runs() {
+    let (first, last) = (
+        "Pushes by force break the mirror of our partner.",
+        "Commits without a ticket number annoy our reviewers.",
+    );
+    let gate = Gate::new();
+    let is_last = |seen: &Seen| is_extraction(seen) && seen.json().to_string().contains("ticket number");
+    let script = Playbook::new()
+        .when(is_last, proposal("Ticket numbers", last))
+        .when(is_extraction, proposal("Pushing", first).at(&gate))
+        .otherwise("Done.");
+    let server = Server::start(script).unwrap();
+    let shop = workshop(&server, Wire::Anthropic);
+    shop.config("[scribe]\nuse = \"model\"\n");
+    let mut agent = shop.start(&["--model", "claude-sonnet-4-5"]);
+    for rule in [first, last] {
+        agent.say(rule);
+        agent.until_result();
+    }
+    // Both turns are over, and what was asked behind the first is not answered yet.
+    gate.open();
+    agent.finish();
+    let listed = shop.command(&["memory", "list"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    // By the model, or without it where the session ended first.
+    assert!(listed.contains("mirror of our partner") && listed.contains("ticket number"), "{listed}");
+}
+
+#[test]
+fn l7_a_damaged_ledger_is_reported_and_the_session_goes_on() {
+    let server = Server::start("Yes.").unwrap();
+    let shop = workshop(&server, Wire::Anthropic);
+    shop.exec(&["remember the parser"]);
+    let ledger = shop.sessions().pop().unwrap();
+    let damage = |text: &str| {
+        let mut file = std::fs::OpenOptions::new().append(true).open(&ledger).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    };
+    damage("this is no record\n");
+    let (out, err, code) = shop.exec(&["-c", "and now?"]);
+    assert_eq!((out.as_str(), code), ("Yes.\n", 0), "{err}");
+    assert!(err.contains("damaged ledger, skipped and kept") && err.contains("not a record"), "{err}");
+    assert!(server.last().unwrap().json().to_string().contains("remember the parser"));
+
+    damage("{\"kind\":\"mess");
+    let (out, err, _) = shop.exec(&["-c", "and now?", "--json"]);
+    let result: Value = serde_json::from_str(&out).unwrap();
+    let warnings = result["warnings"].to_string();
+    assert!(warnings.contains("not a record") && warnings.contains("cut off"), "{warnings}");
+    assert!(err.contains("cut off"), "{err}");
+    let (out, _, _) = shop.exec(&["-c", "and now?", "--output-format", "stream-json"]);
+    let first: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    assert!(first["warnings"].to_string().contains("not a record"), "{first}");
+    assert!(std::fs::read_to_string(&ledger).unwrap().contains("this is no record\n"), "it is kept");
+}
+
+#[test]
+fn a1_shell_and_time_zone_are_told_without_variables() {
+    let server = Server::start("Yes.").unwrap();
+    let shop = workshop(&server, Wire::Anthropic);
+    for zone in [None, Some("<+05>-5")] {
+        let mut command = shop.command(&["exec", "--model", "claude-sonnet-4-5", "--show-context"]);
+        match zone {
+            Some(zone) => command.env("TZ", zone),
+            None => command.env_remove("TZ"),
+        };
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            text.contains("<shell>") && text.contains("<timezone>") && text.contains("<network_access>"),
+            "{text}"
+        );
+        assert!(zone.is_none() || text.contains("<timezone>UTC+05:00</timezone>"), "{text}");
+    }
+}
+
+#[test]
+fn p5c_repeated_handoffs_are_warned_of_in_every_process() {
+    let server =
+        Server::start(&*"I looked at this part, and it is as it should be. ".repeat(160).leak()).unwrap();
+    let shop = workshop(&server, Wire::Responses);
+    shop.config("profile = \"codex\"\n[window]\ntokens = 20000\n");
+    let mut warned = 0;
+    shop.exec(&["begin"]);
+    for _ in 0..24 {
+        let (_, err, code) = shop.exec(&["-c", "go on"]);
+        assert_eq!(code, 0, "{err}");
+        warned += usize::from(err.contains("long threads lose accuracy"));
+    }
+    assert!(warned > 0);
 }

@@ -24,6 +24,7 @@ mod proxy_network;
 mod proxy_run;
 mod proxy_serve;
 mod sessions;
+mod skillify;
 mod start;
 mod terminal;
 mod tokens;

@@ -122,6 +122,7 @@ fn p1_prepare_saves_long_results_where_it_says() {
     let session = machine.dir.path().join("s");
     let report = machine.dir.path().join("report.json");
     let arguments = ["--session", session.to_str().unwrap(), "--report", report.to_str().unwrap()];
+    let arguments = [&["--profile", "claude"][..], &arguments[..]].concat();
     let (out, _) = prepare(&machine, &arguments, &body);
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("<persisted-output>"));
@@ -142,6 +143,10 @@ fn p1_prepare_saves_long_results_where_it_says() {
 #[test]
 fn p3a_prepare_clears_old_results_after_an_hour() {
     let machine = Machine::empty();
+    // Off by default, as in the source system.
+    let config = machine.dir.path().join("throughline/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(&config, "[profiles.claude]\nmicrocompact.cold_minutes = 60\n").unwrap();
     let session = machine.dir.path().join("s");
     let at = |time: &str, body: &Value| {
         let arguments = ["--profile", "claude", "--session", session.to_str().unwrap(), "--now", time];
@@ -227,7 +232,8 @@ fn p1_two_conversations_with_the_same_call_ids_do_not_share_a_file() {
         let mut body = request(1, 8_000);
         body["messages"][0]["content"] = first.into();
         body["messages"][2]["content"][0]["content"] = line.repeat(9_000).into();
-        let text = String::from_utf8(prepare(&machine, &[], &body.to_string()).0).unwrap();
+        let text =
+            String::from_utf8(prepare(&machine, &["--profile", "claude"], &body.to_string()).0).unwrap();
         let path = text.split("saved to: ").nth(1).unwrap().split("\\n").next().unwrap().to_owned();
         (path, line.repeat(9_000))
     };

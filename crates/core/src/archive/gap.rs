@@ -7,6 +7,34 @@ pub(super) struct Gap {
     length: u8,
     /// Bytes as they stood; 0 where nothing is kept.
     raw: u8,
+    /// The escaped line break or tab that ends it, where one does.
+    escape: Option<Escape>,
+}
+
+/// A line break or a tab inside a string of code: where a line of that code begins.
+#[derive(Clone, Copy, Debug)]
+enum Escape {
+    Line,
+    Tab,
+}
+
+impl Escape {
+    /// The one that ends a text, where one does.
+    fn at_end(text: &str) -> Option<Self> {
+        let (before, escape) = match text.as_bytes() {
+            [before @ .., b'n'] => (before, Self::Line),
+            [before @ .., b't'] => (before, Self::Tab),
+            _ => return None,
+        };
+        before.ends_with(b"\\").then_some(escape)
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Line => "\\n",
+            Self::Tab => "\\t",
+        }
+    }
 }
 
 /// All gaps, one behind the other.
@@ -17,8 +45,9 @@ impl Gaps {
     /// Keeps what stands between two strings, white space made single and marks of formatting left out, if that takes
     /// at most `most` bytes.
     pub(super) fn keep(&mut self, between: &str, most: usize) -> Gap {
+        let nothing = Gap { escape: Escape::at_end(between), ..Gap::default() };
         let raw = match u8::try_from(between.len()) {
-            Ok(0) | Err(_) => return Gap::default(),
+            Ok(0) | Err(_) => return nothing,
             Ok(raw) => raw,
         };
         let start = self.0.len();
@@ -29,9 +58,9 @@ impl Gaps {
             usize::from(solid(between.as_bytes())) <= most && self.push_tidied(between, most)
         };
         if !kept {
-            return Gap::default();
+            return nothing;
         }
-        Gap { at: start as u32, length: (self.0.len() - start) as u8, raw }
+        Gap { at: start as u32, length: (self.0.len() - start) as u8, raw, ..nothing }
     }
 
     /// Whether it was short enough: nothing is pushed otherwise.
@@ -114,6 +143,11 @@ impl Gap {
     /// Bytes it takes in a line.
     pub(super) fn len(self) -> usize {
         usize::from(self.length)
+    }
+
+    /// What stands for it where it is left out.
+    pub(super) fn left_out(self) -> Option<&'static str> {
+        self.escape.map(Escape::as_str)
     }
 }
 

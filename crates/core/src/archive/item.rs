@@ -32,6 +32,16 @@ impl Voice {
             Self::Result | Self::Failure | Self::Scaffold => false,
         }
     }
+
+    /// Bytes between two strings that are kept: prose needs its words, calls and results hardly more than their
+    /// punctuation.
+    pub(super) fn longest_gap(self) -> usize {
+        match self {
+            Self::User | Self::Prose => 36,
+            Self::Call => 8,
+            Self::Result | Self::Failure | Self::Scaffold => 4,
+        }
+    }
 }
 
 /// One block, remembered.

@@ -9,6 +9,7 @@
 //! of what stood before it), and only strings that stand at one of them; beyond that the older half is forgotten. Apart
 //! from that a block costs some 100 bytes, and a message 8, so that none counts twice.
 
+mod active;
 mod digest;
 mod gap;
 mod hash;
@@ -22,19 +23,18 @@ mod root;
 mod said;
 mod weigh;
 
+use crate::entity::{Entity, Kind};
 use crate::{CallId, Message, MessageId};
 use gap::{Gap, Gaps};
 use hash::BuildMix;
 use item::{Item, Voice};
 use names::{Names, Sighting};
+use root::Root;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How many places are remembered: a session of some million tokens has fewer.
 pub const MOST_MARKS: usize = 1 << 18;
-/// Bytes between two strings that are kept, in what was written and in what a tool gave.
-const WRITTEN_GAP: usize = 36;
-const GIVEN_GAP: usize = 14;
 /// Calls whose result is awaited at most: more are forgotten, and their results stand alone.
 const MOST_OPEN_CALLS: usize = 256;
 
@@ -42,6 +42,7 @@ const MOST_OPEN_CALLS: usize = 256;
 #[derive(Debug)]
 pub struct Archive {
     most_marks: usize,
+    root: Root,
     names: Names,
     items: Vec<Item>,
     marks: Vec<Mark>,
@@ -72,6 +73,7 @@ impl Archive {
     pub fn bounded(most_marks: usize) -> Self {
         Self {
             most_marks,
+            root: Root::default(),
             names: Names::default(),
             items: Vec::new(),
             marks: Vec::new(),
@@ -79,6 +81,11 @@ impl Archive {
             open: HashMap::new(),
             seen: HashSet::default(),
         }
+    }
+
+    /// Says where the session runs: from then on, paths below it are told without it, and it is not told itself.
+    pub fn set_cwd(&mut self, cwd: &str) {
+        self.root = Root::at(cwd);
     }
 
     /// Takes in one more message. A message with the id of an earlier one counts no second time, nor do system prompts,
@@ -120,11 +127,12 @@ impl Archive {
     fn take_in(&mut self, part: item::Part<'_>, after: Option<usize>) {
         let first = self.marks.len();
         let item = self.items.len() as u32;
-        let (names, marks, gaps) = (&mut self.names, &mut self.marks, &mut self.gaps);
-        let most = if part.voice.is_written() { WRITTEN_GAP } else { GIVEN_GAP };
+        let Self { names, marks, gaps, root, .. } = self;
+        let most = part.voice.longest_gap();
         let mut met = Vec::new();
         let mut end = 0;
         item::scan_cut(&part.text, |entity| {
+            let Some(entity) = below(root, entity) else { return };
             let (name, last) = names.intern(entity, item);
             if last.is_none() {
                 met.push(name);
@@ -142,12 +150,12 @@ impl Archive {
         });
         let beside = met.len() as u32;
         for name in met {
-            self.names.see(name, Sighting { item, voice: part.voice, beside });
+            names.see(name, Sighting { item, voice: part.voice, beside });
         }
         self.items.push(Item {
             voice: part.voice,
-            head: part.head,
-            target: part.target,
+            head: root.strip_all(part.head),
+            target: part.target.map(|target| root.strip(&target).into()),
             after,
             marks: first..self.marks.len(),
         });
@@ -176,6 +184,18 @@ impl Archive {
         self.marks = kept;
         self.names = names;
         self.gaps = gaps;
+    }
+}
+
+/// A path below the directory without it, anything else as it is; nothing for the directory itself.
+fn below<'a>(root: &Root, entity: Entity<'a>) -> Option<Entity<'a>> {
+    match entity.kind {
+        Kind::Path if root.dir() == Some(entity.text) => None,
+        Kind::Path => {
+            let text = root.strip(entity.text);
+            Some(Entity { text, at: entity.at + entity.text.len() - text.len(), ..entity })
+        }
+        Kind::Symbol | Kind::Error | Kind::Id | Kind::Number | Kind::Flag | Kind::Quoted => Some(entity),
     }
 }
 

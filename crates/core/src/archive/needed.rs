@@ -4,7 +4,6 @@
 //! the model's own: neither the user nor a tool gave them again, so they had to come from memory. A context is judged by
 //! how many of them it holds ([`Score`]), with no model and no opinion.
 
-mod binding;
 mod future;
 
 pub use future::{Future, Needed, Score, Use};

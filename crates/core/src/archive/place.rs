@@ -19,8 +19,8 @@ pub(super) const MOST_BONDS: f64 = 6.0;
 const EXPECTED: f64 = 0.5;
 /// A string that stands elsewhere already must be worth more to stand here too.
 const AGAIN: f64 = 1.3;
-/// Repeated numbers are mostly limits and times that a tool is called with.
-const NUMBER_AGAIN: f64 = 3.0;
+/// See [`Placer::weight`].
+pub(super) const PATH_WEIGHT: f64 = 1.4;
 /// Neighbours on either side that count.
 const NEIGHBOURS: usize = 12;
 
@@ -187,17 +187,21 @@ impl<'a> Placer<'a> {
         std::iter::once(&one.mark.name)
             .chain(known.parts(one))
             .filter(|name| !self.placed[**name as usize])
-            .map(|name| known.chance[*name as usize])
+            .map(|name| known.chance[*name as usize] * self.weight(*name))
             .sum()
+    }
+
+    /// What it matters that a string is there, next to others of the same chance: a path names its file, too.
+    fn weight(&self, name: u32) -> f64 {
+        match self.archive.names.get(name).kind {
+            Kind::Path => PATH_WEIGHT,
+            Kind::Symbol | Kind::Error | Kind::Id | Kind::Number | Kind::Flag | Kind::Quoted => 1.0,
+        }
     }
 
     /// How much dearer a string is for standing elsewhere already.
     fn again(&self, name: u32) -> f64 {
-        match (self.placed[name as usize], self.archive.names.get(name).kind) {
-            (false, _) => 1.0,
-            (true, Kind::Number) => NUMBER_AGAIN,
-            (true, Kind::Path | Kind::Symbol | Kind::Error | Kind::Id | Kind::Flag | Kind::Quoted) => AGAIN,
-        }
+        if self.placed[name as usize] { AGAIN } else { 1.0 }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The strings that can be worth a price, gathered before prices are tried.
 
+use super::active;
 use super::names::Name;
-use super::place::{GIVEN_BOND, MOST_BONDS, WRITTEN_BOND};
+use super::place::{GIVEN_BOND, MOST_BONDS, PATH_WEIGHT, WRITTEN_BOND};
 use super::said::Said;
 use super::weigh::{self, Logs};
 use super::{Archive, Mark};
@@ -48,7 +49,12 @@ impl<'a> Known<'a> {
         Self {
             archive,
             said,
-            chance: archive.names.iter().map(|name| weigh::chance(name, now, &logs)).collect(),
+            chance: archive
+                .names
+                .iter()
+                .zip(active::around(archive))
+                .map(|(name, active)| weigh::chance(name, active, now, &logs))
+                .collect(),
             is_said: vec![false; names],
             looked_at: vec![false; names],
             within: vec![None; names],
@@ -138,7 +144,7 @@ impl Pool {
                 let first = pool.candidates.len();
                 for mark in &archive.marks[block.marks.clone()] {
                     let chance = known.chance[mark.name as usize];
-                    if chance * (1.0 + MOST_BONDS * bond) < price {
+                    if !is_worthy(chance, bond, price) {
                         continue;
                     }
                     let gap = mark.gap.len().clamp(1, COUNTED_GAP);
@@ -159,5 +165,5 @@ impl Pool {
 
 /// Whether a string can be worth its cost if it finds as many others beside it as may count.
 pub(super) fn is_worthy(chance: f64, bond: f64, cost: f64) -> bool {
-    chance * (1.0 + MOST_BONDS * bond) >= cost
+    chance * (PATH_WEIGHT + MOST_BONDS * bond) >= cost
 }

@@ -123,7 +123,11 @@ impl Writer<'_> {
             let name = self.archive.names.get(mark.name);
             let quoted =
                 name.kind == Kind::Quoted && name.text.contains(' ') && !name.text.starts_with(['"', '\'']);
-            let gap = before.map_or(" ", |last| self.gap(last, (*mark, quoted)).unwrap_or(self.broken));
+            let left_out = mark.gap.left_out();
+            let gap = match before {
+                Some(last) => self.gap(last, (*mark, quoted)).unwrap_or(left_out.unwrap_or(self.broken)),
+                None => left_out.unwrap_or(" "),
+            };
             out.push_str(gap);
             if quoted {
                 out.push('"');

@@ -54,15 +54,28 @@ impl Root {
         Self(root)
     }
 
+    /// This directory; none where it is empty or the file system's own root.
+    pub(super) fn at(dir: &str) -> Self {
+        Self(Some(dir.trim_end_matches('/')).filter(|dir| !dir.is_empty()).map(Into::into))
+    }
+
+    /// The directory itself.
+    pub(super) fn dir(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// A text whose paths below the directory stand without it.
+    pub(super) fn strip_all(&self, text: Box<str>) -> Box<str> {
+        match self.dir() {
+            Some(dir) if text.contains(dir) => text.replace(&format!("{dir}/"), "").into(),
+            Some(_) | None => text,
+        }
+    }
+
     /// A path without the directory.
     pub(super) fn strip<'a>(&self, path: &'a str) -> &'a str {
         let inner = self.0.as_deref().and_then(|root| path.strip_prefix(root)?.strip_prefix('/'));
         inner.filter(|inner| !inner.is_empty()).unwrap_or(path)
-    }
-
-    #[cfg(test)]
-    fn dir(&self) -> Option<&str> {
-        self.0.as_deref()
     }
 }
 

@@ -24,12 +24,15 @@ impl Default for Usage {
     }
 }
 
+/// What it adds that all around a string that was only read was used since.
+const ACTIVE: f64 = 2.5;
+
 /// The chance that the model will write a string again before anybody gives it, by its use so far.
 ///
 /// A logistic model with few terms, fitted over recorded sessions of two agents and several projects, each session
 /// judged by a fit without it. What comes back was written rather than only read, often, lately, and in the company of
 /// few others.
-pub(super) fn chance(name: &Name, now: u32, logs: &Logs) -> f64 {
+pub(super) fn chance(name: &Name, active: f32, now: u32, logs: &Logs) -> f64 {
     let usage = &name.usage;
     let ln = |n: u32| logs.ln_1p(n);
     let age = |at: u32| ln(now.saturating_sub(at));
@@ -44,7 +47,7 @@ pub(super) fn chance(name: &Name, now: u32, logs: &Logs) -> f64 {
     };
     let written = match usage.last_written {
         Some(at) => 3.57 - 0.27 * age(at) - 0.27 * ln(usage.beside),
-        None => 0.0,
+        None => ACTIVE * f64::from(active),
     };
     let z = -2.50 + kind + written - 0.34 * logs.ln(name.text.len()) + 1.36 * ln(usage.items)
         - 1.30 * ln(usage.given)

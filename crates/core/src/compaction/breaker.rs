@@ -1,4 +1,5 @@
-//! The breaker (P5): after three failures in a row nothing is tried until something succeeds or the user asks.
+//! The breaker (P5): after three failures in a row nothing is tried until something succeeds or the user asks. One counts
+//! compactions that failed on every rung, another one models that failed to write a summary.
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,8 @@
 //! What is missing is appended verbatim. What the user is said to have asked for, and never said, is taken out and reported. Nothing here trusts the
 //! summary's own words: only what the ledger holds counts.
 
-use crate::facts::{DirectiveKind, Facts, Status};
+use crate::classify::DirectiveKind;
+use crate::facts::{Facts, Status};
 use crate::tokens::Counter;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -22,6 +23,13 @@ pub struct Verdict {
     /// Lines that claimed a request nobody made, and were taken out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsupported: Vec<String>,
+}
+
+impl Verdict {
+    /// How many things that count the text did not say.
+    pub(crate) fn lost(&self) -> usize {
+        self.missing.iter().filter(|item| item.kind.weight() > 0.0).count() + self.left_out
+    }
 }
 
 fn is_zero(n: &usize) -> bool {
@@ -44,6 +52,10 @@ pub struct Missing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingKind {
+    /// The newest request.
+    NewestRequest,
+    /// A request in force.
+    Request,
     /// Something that the user forbade.
     Prohibition,
     /// Something that the user corrected.
@@ -61,20 +73,38 @@ pub enum MissingKind {
 }
 
 impl MissingKind {
-    fn weight(self) -> f64 {
+    /// How much it counts in the score of a text.
+    pub(crate) fn weight(self) -> f64 {
         match self {
             Self::Prohibition => 3.0,
             Self::Correction | Self::OpenTask | Self::FailingTest => 2.0,
             Self::Instruction | Self::Decision | Self::ChangedFile => 1.0,
+            // A text need not repeat what is told beside it anyway.
+            Self::NewestRequest | Self::Request => 0.0,
+        }
+    }
+
+    /// Returns true for what the guarantee demands of every request.
+    pub(crate) fn is_guaranteed(self) -> bool {
+        match self {
+            Self::NewestRequest
+            | Self::Prohibition
+            | Self::Correction
+            | Self::Instruction
+            | Self::Decision
+            | Self::Request => true,
+            Self::OpenTask | Self::FailingTest | Self::ChangedFile => false,
         }
     }
 
     fn label(self) -> &'static str {
         match self {
+            Self::NewestRequest => "newest request",
             Self::Prohibition => "user forbade",
             Self::Correction => "user corrected",
             Self::Instruction => "user asked",
             Self::Decision => "user decided",
+            Self::Request => "requested",
             Self::OpenTask => "open task",
             Self::FailingTest => "failing test",
             Self::ChangedFile => "changed file",
@@ -91,6 +121,8 @@ pub struct Check<'a> {
     pub kept: &'a str,
     /// Tokens that may be appended.
     pub budget: u64,
+    /// Tokens that may be appended of what the guarantee demands, the newest request aside; `None` where it is not asked for.
+    pub guarantee: Option<u64>,
 }
 
 impl Check<'_> {
@@ -98,23 +130,42 @@ impl Check<'_> {
     pub fn run(&self, summary: &str, counter: &mut Counter) -> (String, Verdict) {
         let (mut text, unsupported) = self.without_unsupported(summary);
         let mut required = self.required();
-        let total: f64 = required.iter().map(|item| item.kind.weight()).sum();
+        let weight = |required: &[Missing]| -> f64 { required.iter().map(|item| item.kind.weight()).sum() };
+        let total = weight(&required);
         required.retain(|item| !self.says(&text, item));
-        let lost: f64 = required.iter().map(|item| item.kind.weight()).sum();
+        let lost = weight(&required);
         let score = if total > 0.0 { 1.0 - lost / total } else { 1.0 };
-        required.sort_by_key(|item| item.kind);
+        let demanded: u64 = required
+            .iter()
+            .filter(|item| item.kind.is_guaranteed())
+            .map(|item| counter.text(&item.text) + 8)
+            .sum();
+        let mut promised = self.guarantee.unwrap_or(0);
+        let fits = demanded <= promised;
+        // Whole requests tell their sentences; where they do not all fit, the sentences come first.
+        required.sort_by_key(|item| (item.kind == MissingKind::Request && !fits, item.kind));
         let mut missing = Vec::new();
         let mut left_out = 0;
         let mut spent = 0;
         let mut appendix = String::new();
         for item in required {
-            let line = line_for(&item);
-            let cost = counter.text(&line) + 1;
-            if spent + cost > self.budget {
-                left_out += 1;
+            // A request told whole tells its sentences.
+            if appendix.contains(&item.text) {
                 continue;
             }
-            spent += cost;
+            let line = line_for(&item);
+            let cost = counter.text(&line) + 1;
+            let must =
+                item.kind == MissingKind::NewestRequest || (item.kind.is_guaranteed() && cost <= promised);
+            let must = must && self.guarantee.is_some();
+            if !must && spent + cost > self.budget {
+                left_out += usize::from(item.kind.weight() > 0.0);
+                continue;
+            }
+            match must {
+                true => promised = promised.saturating_sub(cost),
+                false => spent += cost,
+            }
             appendix.push_str(&line);
             missing.push(item);
         }
@@ -133,7 +184,16 @@ impl Check<'_> {
         let mut add = |kind, text: &str, message: Option<&crate::MessageId>| {
             required.push(Missing { kind, text: text.to_owned(), message: message.cloned() });
         };
-        for directive in facts.directives() {
+        let newest = facts.requests().newest().map(|request| &request.ask.message);
+        for request in facts.requests().in_force().filter(|_| self.guarantee.is_some()) {
+            let kind = match newest == Some(&request.ask.message) {
+                true => MissingKind::NewestRequest,
+                false => MissingKind::Request,
+            };
+            let passages = request.ask.passages();
+            passages.into_iter().for_each(|passage| add(kind, passage, Some(&request.ask.message)));
+        }
+        for directive in facts.requests().directives() {
             let kind = match directive.kind {
                 DirectiveKind::Prohibition => MissingKind::Prohibition,
                 DirectiveKind::Correction => MissingKind::Correction,
@@ -160,10 +220,12 @@ impl Check<'_> {
     fn says(&self, text: &str, item: &Missing) -> bool {
         let there = |needle: &str| text.contains(needle) || self.kept.contains(needle);
         match item.kind {
-            MissingKind::Prohibition
+            MissingKind::NewestRequest
+            | MissingKind::Prohibition
             | MissingKind::Correction
             | MissingKind::Instruction
             | MissingKind::Decision
+            | MissingKind::Request
             | MissingKind::OpenTask
             | MissingKind::FailingTest => there(&item.text),
             // A file may be told by its name alone, where that is unmistakable.
@@ -251,9 +313,10 @@ impl Words {
     fn of(facts: &Facts) -> Self {
         let mut all = HashSet::new();
         let mut text = String::new();
-        for said in facts.words().iter().chain(facts.answers()) {
-            all.extend(content_words(&said.text));
-            text.push_str(&normal(&said.text));
+        let asked = facts.requests().all().iter().map(|request| request.ask.text.as_str());
+        for said in asked.chain(facts.answers().iter().map(|said| said.text.as_str())) {
+            all.extend(content_words(said));
+            text.push_str(&normal(said));
             text.push('\n');
         }
         Self { all, text }
@@ -368,7 +431,8 @@ mod tests {
     }
 
     fn run(facts: &Facts, summary: &str) -> (String, Verdict) {
-        Check { facts, kept: "", budget: 1_000 }.run(summary, &mut Counter::for_model("gpt-5"))
+        Check { facts, kept: "", budget: 1_000, guarantee: None }
+            .run(summary, &mut Counter::for_model("gpt-5"))
     }
 
     #[test]
@@ -398,8 +462,8 @@ mod tests {
     #[test]
     fn b7_what_does_not_fit_is_counted() {
         let facts = facts(&["never do a. never do b. never do c."]);
-        let (_, verdict) =
-            Check { facts: &facts, kept: "", budget: 12 }.run("x", &mut Counter::for_model("gpt-5"));
+        let (_, verdict) = Check { facts: &facts, kept: "", budget: 12, guarantee: None }
+            .run("x", &mut Counter::for_model("gpt-5"));
         assert_eq!(verdict.missing.len() + verdict.left_out, 3);
         assert!(verdict.left_out > 0);
     }

@@ -4,12 +4,16 @@ use crate::tokens::Counter;
 use crate::{Block, Entry, Message, text};
 
 /// The newest real user messages up to `most` tokens, oldest first; the oldest kept one is cut to fit.
-pub(super) fn user_messages(entries: &[Entry], most: u64, counter: &mut Counter) -> Vec<Entry> {
+pub(super) fn user_messages<'a>(
+    entries: impl DoubleEndedIterator<Item = &'a Entry>,
+    most: u64,
+    counter: &mut Counter,
+) -> Vec<Entry> {
     let mut kept = Vec::new();
     let mut left = most;
     // What is pinned stays anyway.
     let said = |entry: &&Entry| entry.message.is_real_user() && entry.pinned.is_none();
-    for entry in entries.iter().rev().filter(said) {
+    for entry in entries.rev().filter(said) {
         let cost = counter.message(&entry.shown()).total();
         if cost <= left {
             left -= cost;

@@ -7,24 +7,31 @@
 
 pub mod attachments;
 mod breaker;
+mod carried;
 mod check;
 mod handoff;
 mod rounds;
+mod visible_files;
 mod window;
 
+pub(crate) use attachments::is_supplied_anew;
+pub use attachments::{HostContext, files_wanted};
 pub use breaker::Breaker;
 pub use check::{Check, Missing, MissingKind, Verdict};
 pub use rounds::{CUT_FOR_RETRY, drop_oldest, retry_note, rounds};
 pub use window::{Keep, align};
 
 use crate::facts::Facts;
+use crate::guarantee::{Need, Required, Retold, Violation};
 use crate::profile::{CompactLimits, Strategy};
 use crate::scribe::{self, DigestWanted, Material};
 use crate::stages::Scene;
 use crate::tokens::Counter;
 use crate::{
     Checkpoint, EditId, Entry, Flags, Fragment, Item, Message, MessageId, Origin, Preserved, Role, Speaker,
+    prompt,
 };
+use carried::{Carried, Pending};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +90,14 @@ pub enum Declined {
         /// The check's score, in hundredths.
         percent: u8,
     },
+    /// The result would lack what every request must contain (G).
+    #[error("the result would lack {need}: {missing}", need = .need.name())]
+    Guarantee {
+        /// The most important thing that it lacks.
+        need: crate::guarantee::Need,
+        /// The beginning of it.
+        missing: String,
+    },
     /// The result would not be smaller.
     #[error("the result would have {after} tokens, no fewer than the {before} before")]
     NotSmaller {
@@ -127,10 +142,14 @@ pub struct Compaction<'a> {
     pub instructions: Option<&'a str>,
     /// Session notes, where there are any.
     pub notes: Option<&'a Notes>,
+    /// Messages with instructions that hold, which an earlier compaction had no room for.
+    pub left_out: &'a [Entry],
     /// Whether the scaffold stays.
     pub scaffold: Scaffold,
-    /// What the host wants to come back behind everything else, as far as there is room: running tasks, changed tools.
-    pub reminders: &'a [Message],
+    /// What the host supplies: what comes back behind everything else, and files as they are now.
+    pub host: &'a HostContext,
+    /// Whether the result must keep the guarantee (G).
+    pub guarantee: bool,
 }
 
 /// What stays, and how long the text may be.
@@ -140,14 +159,16 @@ pub struct Plan {
     pub strategy: Strategy,
     /// Tokens of the text at most.
     pub text_tokens: u64,
-    /// Scaffold that stays in front.
-    scaffold: Vec<Entry>,
+    /// The client's instructions that hold, in front, and which of them are new messages.
+    scaffold: Vec<(Entry, bool)>,
     /// Messages before the text.
     before: Vec<Entry>,
     /// Messages behind the text.
     after: Vec<Entry>,
     /// What the kept messages say.
     kept_text: String,
+    /// Tokens of the requests in force that the kept messages do not tell.
+    requested: u64,
     /// Where the kept messages begin in the old view.
     start: usize,
 }
@@ -171,6 +192,10 @@ pub struct Draft {
     pub tokens_after: u64,
     /// What the check found.
     pub verdict: Option<Verdict>,
+    /// What of the guarantee it lacks, the most important first.
+    pub violations: Vec<Violation>,
+    /// Requests alone would fill it: the older ones are told by the sentences that bind.
+    pub is_tight: bool,
     preserved: Option<Preserved>,
 }
 
@@ -211,6 +236,7 @@ impl Draft {
 }
 
 const SUMMARY_LEAD: &str = include_str!("../../../../prompts/summary_lead.md");
+const SUMMARY_END: &str = include_str!("../../../../prompts/summary_end.md");
 const HANDOFF_LEAD: &str = include_str!("../../../../prompts/handoff_lead.md");
 const RECALL_HINT: &str = include_str!("../../../../prompts/recall_hint.md");
 
@@ -229,10 +255,11 @@ pub fn handed_over(text: &str) -> String {
 
 /// How messages begin in which clients give a summary of what came before: Claude Code's, Codex's and ours.
 const CLIENT_LEADS: [&str; 4] = [
+    // The first sentence of our own lead, in this version and earlier ones.
+    "The earlier part of this conversation was condensed to save room.",
     "This session is being continued from a previous conversation",
     "Another language model started to solve this problem",
     HANDOFF_LEAD,
-    SUMMARY_LEAD,
 ];
 
 /// Whether a message of a client's history is a summary of what came before: nobody said it.
@@ -255,10 +282,18 @@ pub fn is_handed_over(message: &Message) -> bool {
 const LEAD_TOKENS: u64 = 160;
 /// The part of the text's budget that the check may append.
 const CHECK_SHARE: u64 = 8;
+/// Where a person asks for a compaction, results that the model has not seen get at most this part of it.
+const MANUAL_SHARE: u64 = 8;
 /// The share of the view that is to be freed even if less comes back.
 const WORTHWHILE: f64 = 0.3;
-/// The part of the room for messages that results may have which the model has not seen yet.
-const UNSEEN_SHARE: u64 = 2;
+/// Tokens of the result that instructions of the client leave free.
+const LEAST_RESULT: u64 = 4_000;
+/// The part of the room for messages that the text may claim beside results which the model has not seen yet.
+const TEXT_SHARE: u64 = 4;
+/// The part that such results may have in a request that the provider found too long: its count is not known.
+const REFUSED_SHARE: u64 = 2;
+/// The part of the text that requests in force may have, in tenths.
+pub(crate) const REQUESTS_SHARE: u64 = 6;
 /// The smallest text worth writing.
 const LEAST_TEXT: u64 = 300;
 
@@ -276,8 +311,13 @@ impl Compaction<'_> {
         }
         let mut nothing = |_: DigestWanted<'_>, _: &mut Counter| String::new();
         let digest = if self.limits.details { digest } else { &mut nothing };
-        let mut material =
-            Material { facts: self.facts, kept: &plan.kept_text, instructions: self.instructions, digest };
+        let mut material = Material {
+            facts: self.facts,
+            kept: &plan.kept_text,
+            instructions: self.instructions,
+            guarantee: self.guarantee,
+            digest,
+        };
         let write = match strategy {
             Strategy::Notes => scribe::notes,
             Strategy::Summary => scribe::summary,
@@ -296,66 +336,184 @@ impl Compaction<'_> {
 
     /// Says what stays and how long the text may be.
     pub fn plan(&self, strategy: Strategy, counter: &mut Counter) -> Result<Plan, Declined> {
+        self.plan_covering(strategy, None, counter)
+    }
+
+    /// Like [`plan`](Self::plan), for a text that was written before it was needed and ends at the message `covers`: what came
+    /// after that message stays.
+    pub fn plan_covering(
+        &self,
+        strategy: Strategy,
+        covers: Option<&MessageId>,
+        counter: &mut Counter,
+    ) -> Result<Plan, Declined> {
         let entries = self.scene.entries;
-        let (scaffold, body) = self.split_scaffold();
+        let body = entries.iter().position(|entry| !is_scaffold(&entry.message)).unwrap_or(entries.len());
         if entries[body..].iter().all(|entry| entry.message.flags.summary || entry.pinned.is_some()) {
             return Err(Declined::Nothing);
         }
-        let (room, unseen) = self.room(&scaffold, counter);
+        let (scaffold, pending) = self.carried(body, counter);
+        let typed = self.typed_start(body);
+        let typed_tokens: u64 = self.scene.tokens[typed..].iter().sum();
+        let required: u64 = self.host.required.iter().map(|message| counter.message(message).total()).sum();
+        let room = self.room(scaffold.tokens + required, pending.tokens.max(typed_tokens));
+        let carried = scaffold.ids();
         let (before, start) = match strategy {
-            Strategy::Notes => (Vec::new(), self.notes_start(body, room)?.min(unseen)),
-            Strategy::Summary => (Vec::new(), unseen),
+            Strategy::Notes => (Vec::new(), self.notes_start(body, room)?.min(typed)),
+            Strategy::Summary => (Vec::new(), self.uncovered_start(covers, typed)?),
             Strategy::Handoff => {
-                let pending = self.pending_request(body);
-                let words = handoff::user_messages(
-                    &entries[body..pending],
-                    self.limits.user_tokens.min(room / 2),
-                    counter,
-                );
-                (words, pending)
+                let start = self.uncovered_start(covers, self.pending_request(body))?;
+                let most = self.limits.user_tokens.min(room / 2);
+                let said = entries[body..start.min(pending.start).max(body)].iter();
+                let said = said.filter(|entry| !carried.contains(&entry.message.id));
+                (handoff::user_messages(said, most, counter), start)
             }
         };
+        // What waits for an answer is kept as it was planned; what is kept before it, as it is.
+        let start = start.min(pending.start);
+        let is_pinned =
+            |at: &usize| entries[*at].pinned.is_some() && !carried.contains(&entries[*at].message.id);
         // What the person pinned comes first of what is kept, however old it is.
-        let pinned = |at: &usize| entries[*at].pinned.is_some();
-        let kept: Vec<usize> = (body..start).filter(pinned).chain(start..entries.len()).collect();
-        let after: Vec<Entry> = kept.iter().map(|&at| entries[at].clone()).collect();
+        let is_kept = |at: &usize| !self.is_outdated(&entries[*at]);
+        let kept: Vec<usize> =
+            (body..start).filter(is_pinned).chain(start..pending.start).filter(is_kept).collect();
+        let mut after: Vec<Entry> = kept.iter().map(|&at| entries[at].clone()).collect();
+        after.retain(|entry| !carried.contains(&entry.message.id));
         let kept: u64 = kept.iter().map(|&at| self.scene.tokens[at]).sum::<u64>()
+            + pending.tokens
             + before.iter().map(|entry| counter.message(&entry.message).total()).sum::<u64>();
+        after.extend(pending.entries.into_iter().filter(|entry| !self.is_outdated(entry)));
         let most = match strategy {
             Strategy::Notes => self.limits.notes_tokens,
             Strategy::Summary | Strategy::Handoff => self.limits.summary_tokens,
         };
         let text_tokens = room.saturating_sub(kept + LEAD_TOKENS).min(most);
+        // It has to be smaller than what it stands for, whatever the user said.
+        let condensed = self.scene.tokens.iter().sum::<u64>().saturating_sub(kept + scaffold.tokens);
+        let smaller = (condensed as f64 * (1.0 - WORTHWHILE)) as u64;
+        let text_tokens = text_tokens.min(smaller.saturating_sub(LEAD_TOKENS).max(LEAST_TEXT));
         if text_tokens < LEAST_TEXT {
             return Err(Declined::OverLimit { tokens: kept + LEAD_TOKENS + LEAST_TEXT, limit: room });
         }
-        let kept_text = shown_text(before.iter().chain(&after));
-        Ok(Plan { strategy, text_tokens, scaffold, before, after, kept_text, start })
+        let shown = scaffold.entries.iter().map(|(entry, _)| entry).chain(&before).chain(&after);
+        let kept_text = shown_text(shown);
+        let scaffold = scaffold.entries;
+        let untold = self.facts.requests().in_force().flat_map(|request| request.ask.passages());
+        let untold = untold.filter(|passage| !kept_text.contains(passage));
+        let requested =
+            if self.guarantee { untold.map(|passage| counter.text(passage) + 8).sum() } else { 0 };
+        Ok(Plan { strategy, text_tokens, scaffold, before, after, kept_text, requested, start })
     }
 
-    /// Tokens that the text and the kept messages may have together, and where the kept messages begin at the latest.
-    fn room(&self, scaffold: &[Entry], counter: &mut Counter) -> (u64, usize) {
-        let scaffold: u64 = scaffold.iter().map(|entry| counter.message(&entry.shown()).total()).sum();
-        let limit = self.threshold.saturating_sub(self.scene.overhead + scaffold);
-        let Some(most) = self.limits.result_tokens else { return (limit, self.scene.entries.len()) };
-        let (unseen, tokens) = self.unseen(limit / UNSEEN_SHARE);
-        (limit.min(most + tokens), unseen)
-    }
-
-    /// Results that the model asked for and has not seen: where their round begins, and its tokens. Without them it would have to
-    /// ask again. What is larger than `most` goes all the same: it would fill the context again at once.
-    fn unseen(&self, most: u64) -> (usize, u64) {
-        let Scene { entries, tokens, .. } = &self.scene;
-        let nothing = (entries.len(), 0);
-        let called = entries.iter().rposition(|entry| entry.message.calls().next().is_some());
-        match (self.trigger, called) {
-            (Trigger::MidTurn, Some(called)) => {
-                let start = align(entries, called);
-                let round: u64 = tokens[start..].iter().sum();
-                if round <= most { (start, round) } else { nothing }
+    /// The client's instructions that hold, and what waits for an answer.
+    fn carried(&self, body: usize, counter: &mut Counter) -> (Carried, Pending) {
+        let Scene { entries, tokens, overhead, .. } = self.scene;
+        let required: u64 = self.host.required.iter().map(|message| counter.message(message).total()).sum();
+        let limit = self.threshold.saturating_sub(overhead + required);
+        let pending = match self.guarantee {
+            true => {
+                let most = self.room_for_pending(limit, carried::pending_start(entries));
+                carried::pending(entries, tokens, most, self.scene.tools.recall, counter)
             }
-            (Trigger::MidTurn, None)
-            | (Trigger::PreTurn | Trigger::ModelSwitch | Trigger::Manual | Trigger::TooLong, _) => nothing,
+            false => self.unseen(limit),
+        };
+        let carried = match (self.scaffold, self.guarantee) {
+            (Scaffold::LeaveOut, _) => Carried::default(),
+            (Scaffold::Keep, true) => {
+                let most = limit.saturating_sub(pending.tokens + LEAST_RESULT.min(limit / 4));
+                let current = |entry: &Entry| !self.is_outdated(entry);
+                let entries = (self.left_out, &entries[..pending.start]);
+                carried::carry(entries, &current, self.facts.requests(), most, counter)
+            }
+            (Scaffold::Keep, false) => {
+                let head = entries[..body].iter().filter(|entry| !self.is_outdated(entry));
+                let head: Vec<(Entry, bool)> = head.map(|entry| (entry.clone(), false)).collect();
+                let tokens = head.iter().map(|(entry, _)| counter.message(&entry.shown()).total()).sum();
+                Carried { entries: head, tokens }
+            }
+        };
+        (carried, pending)
+    }
+
+    /// Where what the user just typed begins: the request that is about to be sent must hold it.
+    fn typed_start(&self, body: usize) -> usize {
+        match self.trigger {
+            Trigger::PreTurn | Trigger::MidTurn | Trigger::TooLong => self.pending_request(body),
+            Trigger::Manual | Trigger::ModelSwitch => self.scene.entries.len(),
+        }
+    }
+
+    /// Returns where the messages begin that a text up to `covers` says nothing of, at `latest` at the latest.
+    fn uncovered_start(&self, covers: Option<&MessageId>, latest: usize) -> Result<usize, Declined> {
+        let Some(covers) = covers else { return Ok(latest) };
+        let entries = self.scene.entries;
+        let at = entries.iter().rposition(|entry| entry.message.id == *covers);
+        let next = at.ok_or(Declined::UnknownBoundary)? + 1;
+        Ok(align(entries, next.min(latest)))
+    }
+
+    /// Tokens that the text and the kept messages may have together.
+    fn room(&self, scaffold: u64, pending: u64) -> u64 {
+        let limit = self.threshold.saturating_sub(self.scene.overhead + scaffold);
+        match self.limits.result_tokens {
+            Some(most) => limit.min(most + pending),
+            None => limit,
+        }
+    }
+
+    /// Tokens that what waits for an answer may have: what is pinned stays, and the text needs its share.
+    fn room_for_pending(&self, limit: u64, start: usize) -> u64 {
+        match self.trigger {
+            Trigger::TooLong => return limit / REFUSED_SHARE,
+            // Nobody waits for the answer: what was said before is needed more often.
+            Trigger::Manual => return limit / MANUAL_SHARE,
+            Trigger::PreTurn | Trigger::MidTurn | Trigger::ModelSwitch => {}
+        }
+        let Scene { entries, tokens, .. } = &self.scene;
+        let before = entries.iter().zip(*tokens).take(start);
+        let pinned: u64 = before.filter(|(entry, _)| entry.pinned.is_some()).map(|(_, tokens)| tokens).sum();
+        let text = self.limits.result_tokens.unwrap_or(u64::MAX).min(limit / TEXT_SHARE);
+        limit.saturating_sub(pinned + text.max(LEAD_TOKENS + LEAST_TEXT))
+    }
+
+    /// Tokens by which what waits for an answer is larger than what a replacement keeps whole. Without a limit on the result and
+    /// without the guarantee it keeps nothing, as in the source systems.
+    pub(crate) fn unseen_excess(&self) -> u64 {
+        let Scene { entries, tokens, overhead, .. } = &self.scene;
+        let start = carried::pending_start(entries);
+        if entries[start..].iter().all(|entry| entry.message.results().next().is_none()) {
+            return 0;
+        }
+        if self.limits.result_tokens.is_none() && !self.guarantee {
+            return u64::MAX;
+        }
+        let pending: u64 = tokens[start..].iter().sum();
+        pending.saturating_sub(self.room_for_pending(self.threshold.saturating_sub(*overhead), start))
+    }
+
+    /// Results that the model asked for and has not seen: their round as it is. Without them it would have to ask again. What is
+    /// too large goes all the same: it would fill the context again at once.
+    fn unseen(&self, limit: u64) -> Pending {
+        let Scene { entries, tokens, .. } = &self.scene;
+        let nothing = Pending { start: entries.len(), entries: Vec::new(), tokens: 0 };
+        let start = carried::pending_start(entries);
+        let has_results = entries[start..].iter().any(|entry| entry.message.results().next().is_some());
+        match (self.trigger, self.limits.result_tokens) {
+            (Trigger::MidTurn | Trigger::PreTurn | Trigger::TooLong, Some(_)) if has_results => {
+                let round: u64 = tokens[start..].iter().sum();
+                match round <= self.room_for_pending(limit, start) {
+                    true => Pending { start, entries: entries[start..].to_vec(), tokens: round },
+                    false => nothing,
+                }
+            }
+            (
+                Trigger::MidTurn
+                | Trigger::PreTurn
+                | Trigger::ModelSwitch
+                | Trigger::Manual
+                | Trigger::TooLong,
+                _,
+            ) => nothing,
         }
     }
 
@@ -379,14 +537,30 @@ impl Compaction<'_> {
         })
     }
 
-    /// Developer messages and the client's own context at the head, where they stay.
-    fn split_scaffold(&self) -> (Vec<Entry>, usize) {
-        let entries = self.scene.entries;
-        let body = entries.iter().position(|entry| !is_scaffold(&entry.message)).unwrap_or(entries.len());
-        match self.scaffold {
-            Scaffold::Keep => (entries[..body].to_vec(), body),
-            Scaffold::LeaveOut => (Vec::new(), body),
+    /// What of the guarantee a new view lacks; nothing where it is not asked for.
+    fn violations(&self, entries: &[Entry]) -> Vec<Violation> {
+        if !self.guarantee {
+            return Vec::new();
         }
+        let retold = match self.scaffold {
+            Scaffold::Keep => Retold::Nothing,
+            Scaffold::LeaveOut => Retold::Fragments,
+        };
+        let sent: Vec<std::sync::Arc<Message>> = entries.iter().map(Entry::shown).collect();
+        let sent: Vec<&Message> = sent.iter().map(|message| &**message).collect();
+        let current: Vec<Entry> = self
+            .left_out
+            .iter()
+            .chain(self.scene.entries)
+            .filter(|entry| !self.is_outdated(entry))
+            .cloned()
+            .collect();
+        Required::read(self.facts, &current, retold).check(&sent)
+    }
+
+    /// Whether something newer of the host's takes the place of a message.
+    fn is_outdated(&self, entry: &Entry) -> bool {
+        self.host.outdated.contains(&entry.message.id)
     }
 
     /// Where the request that waits for its answer begins, if one does: it is not condensed.
@@ -449,30 +623,24 @@ impl Plan {
         text: String,
         counter: &mut Counter,
     ) -> Result<Draft, Declined> {
-        let (text, verdict) = if of.limits.checked {
-            let check =
-                Check { facts: of.facts, kept: &self.kept_text, budget: self.text_tokens / CHECK_SHARE };
-            let (text, verdict) = check.run(&text, counter);
-            (text, Some(verdict))
-        } else {
-            (text, None)
-        };
+        let (text, verdict) = self.checked(of, text, counter);
         let mut attachments = attachments::files(of, self.start, counter);
-        attachments.extend(of.reminders.iter().cloned());
+        attachments.extend(of.host.reminders.iter().cloned());
         let preserved = self.preserved(of);
-        let mut entries = self.scaffold;
-        let mut fresh = vec![false; entries.len()];
+        let (mut entries, mut fresh): (Vec<Entry>, Vec<bool>) = self.scaffold.into_iter().unzip();
         for entry in self.before {
             // A message that was cut to fit is a new one.
             fresh.push(!of.scene.entries.iter().any(|old| old.message.id == entry.message.id));
             entries.push(entry);
         }
-        entries.push(summary_message(self.strategy, &text, of).into());
+        entries.push(summary_message(self.strategy, &text, self.after.len(), of).into());
         fresh.push(true);
         fresh.extend(self.after.iter().map(|_| false));
         entries.extend(self.after);
         let tokens_before: u64 = of.scene.tokens.iter().sum();
-        let mut tokens_after: u64 = entries.iter().map(|entry| counter.message(&entry.shown()).total()).sum();
+        let required = of.host.required.iter().map(|message| counter.message(message).total());
+        let mut tokens_after: u64 = required.sum::<u64>()
+            + entries.iter().map(|entry| counter.message(&entry.shown()).total()).sum::<u64>();
         // What comes back is a convenience: as much of it as leaves a compaction worth its while. The limits on files are made
         // for large windows; in a small one they would fill it again at once.
         let worthwhile = (tokens_before as f64 * (1.0 - WORTHWHILE)) as u64;
@@ -483,6 +651,7 @@ impl Plan {
             tokens_after += if fits { cost } else { 0 };
             fits
         });
+        attachments.extend(of.host.required.iter().cloned());
         fresh.extend(attachments.iter().map(|_| true));
         entries.extend(attachments.into_iter().map(Entry::from));
         if tokens_after >= tokens_before {
@@ -494,6 +663,9 @@ impl Plan {
                 limit: of.threshold,
             });
         }
+        let violations = of.violations(&entries);
+        let is_tight = violations.iter().all(|violation| violation.need == Need::Request)
+            && self.requested > self.text_tokens * REQUESTS_SHARE / 10;
         Ok(Draft {
             strategy: self.strategy,
             trigger: of.trigger,
@@ -503,8 +675,28 @@ impl Plan {
             tokens_before,
             tokens_after,
             verdict,
+            violations,
+            is_tight,
             preserved,
         })
+    }
+
+    /// The text with what the check appends. What the guarantee demands is appended in any case: the text is cut for it.
+    fn checked(&self, of: &Compaction<'_>, text: String, counter: &mut Counter) -> (String, Option<Verdict>) {
+        if !of.limits.checked && !of.guarantee {
+            return (text, None);
+        }
+        let budget = self.text_tokens / CHECK_SHARE;
+        let guarantee = of.guarantee.then_some(self.text_tokens * REQUESTS_SHARE / 10);
+        let check = Check { facts: of.facts, kept: &self.kept_text, budget, guarantee };
+        let (whole, verdict) = check.run(&text, counter);
+        let over = counter.text(&whole).saturating_sub(self.text_tokens + budget);
+        if over == 0 || !of.guarantee {
+            return (whole, Some(verdict));
+        }
+        let cut = cut_to(&text, counter.text(&text).saturating_sub(over), counter);
+        let (whole, verdict) = check.run(&cut, counter);
+        (whole, Some(verdict))
     }
 
     fn preserved(&self, of: &Compaction<'_>) -> Option<Preserved> {
@@ -515,7 +707,8 @@ impl Plan {
     }
 }
 
-fn summary_message(strategy: Strategy, text: &str, of: &Compaction<'_>) -> Message {
+/// The message that stands for what was condensed, with `kept` messages behind it.
+fn summary_message(strategy: Strategy, text: &str, kept: usize, of: &Compaction<'_>) -> Message {
     let lead = match strategy {
         Strategy::Notes | Strategy::Summary => SUMMARY_LEAD,
         Strategy::Handoff => HANDOFF_LEAD,
@@ -527,14 +720,36 @@ fn summary_message(strategy: Strategy, text: &str, of: &Compaction<'_>) -> Messa
     }
     body.push('\n');
     body.push_str(text.trim());
+    match strategy {
+        Strategy::Notes | Strategy::Summary => body.push_str(&summary_end(text, kept)),
+        Strategy::Handoff => {}
+    }
     let mut message = Message::text(Role::User, body);
     message.at = of.scene.now;
     message.flags = Flags { meta: true, summary: true, ..Flags::default() };
     message
 }
 
+/// The frame behind a summary (P5b): that messages follow word for word, and how to go on. It names the section to go on from
+/// only if the text has it.
+fn summary_end(text: &str, kept: usize) -> String {
+    let has = |name: &&str| text.lines().any(|line| is_heading(line, name));
+    let from = match ["Current State", "Current Work"].into_iter().find(has) {
+        Some(section) => format!(" from \"{section}\""),
+        None => String::new(),
+    };
+    let follow = if kept > 0 { "The messages after this one are kept word for word.\n" } else { "" };
+    format!("\n\n{}", prompt(SUMMARY_END).replace("{{from}}", &from).replace("{{follow}}", follow))
+}
+
+/// Returns whether a line is the heading of a section: `# Name`, or `8. Name:`.
+fn is_heading(line: &str, name: &str) -> bool {
+    let mark = |c: char| c.is_ascii_digit() || matches!(c, '#' | '*' | '.' | ' ');
+    line.trim_start_matches(mark).starts_with(name) && line.starts_with(mark)
+}
+
 /// Scaffold that a client gives in front of the conversation.
-fn is_scaffold(message: &Message) -> bool {
+pub(crate) fn is_scaffold(message: &Message) -> bool {
     match message.role {
         Role::System | Role::Developer => true,
         Role::User => {

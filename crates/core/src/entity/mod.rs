@@ -71,16 +71,17 @@ pub fn scan<'a>(text: &'a str, found: impl FnMut(Entity<'a>)) {
     // Prose is mostly plain words: nothing in them can be an entity, so they are passed over.
     while let Some(telling) = next_telling(bytes, at) {
         let mark = Marks::of(bytes[telling]);
-        if mark == Marks::QUOTE {
-            if telling >= quoted_until
-                && let Some(inner) = quoted(text, telling)
+        if let Some(opening) = quote_at(bytes, telling) {
+            if opening >= quoted_until
+                && let Some(inner) = quoted(text, opening)
+                && inner.ends_with('\\') == (opening > telling)
             {
-                quoted_until = telling + inner.len() + 2;
+                quoted_until = opening + inner.len() + 2;
                 if is_telling(inner) {
-                    reader.give(Kind::Quoted, telling + 1, telling + 1 + inner.len());
+                    reader.give(Kind::Quoted, opening + 1, opening + 1 + inner.len());
                 }
             }
-            at = telling + 1;
+            at = opening + 1;
         } else if mark == Marks::ESCAPE {
             at = telling + escape(&bytes[telling..]);
         } else if mark == Marks::DIGIT
@@ -132,11 +133,20 @@ fn run_around(bytes: &[u8], floor: usize, telling: usize) -> Run {
     run
 }
 
-/// The length of what a backslash begins: in JSON inside text, `\n` and `\u003c` before a word are no part of it, and
-/// `\"` opens nothing.
+/// Where the quotation mark stands that begins at `at`, itself or behind a backslash: code inside a string of code or
+/// JSON has `\"`.
+fn quote_at(bytes: &[u8], at: usize) -> Option<usize> {
+    match &bytes[at..] {
+        [b'"' | b'`', ..] => Some(at),
+        [b'\\', b'"', ..] => Some(at + 1),
+        _ => None,
+    }
+}
+
+/// The length of what a backslash begins: in JSON inside text, `\n` and `\u003c` before a word are no part of it.
 fn escape(bytes: &[u8]) -> usize {
     match bytes.get(1) {
-        Some(b'n' | b't' | b'r' | b'"') => 2,
+        Some(b'n' | b't' | b'r') => 2,
         Some(b'u') if bytes.get(2..6).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit)) => 6,
         Some(_) | None => 1,
     }
@@ -176,6 +186,7 @@ fn quoted(text: &str, at: usize) -> Option<&str> {
 
 /// Whether a quoted string says something: what stands between two of them (`", which "`) does not.
 fn is_telling(inner: &str) -> bool {
+    let inner = inner.strip_suffix('\\').unwrap_or(inner);
     let starts =
         inner.chars().next().is_some_and(|c| !c.is_whitespace() && !matches!(c, ',' | ';' | ')' | ']' | '}'));
     let ends = inner.chars().next_back().is_some_and(|c| !c.is_whitespace() && !matches!(c, '(' | '[' | '{'));

@@ -128,6 +128,11 @@ impl<'a, F: FnMut(Entity<'a>)> Reader<'a, F> {
         while from < to && (matches!(bytes[from], b'-' | b'+' | b'#') || starts_nowhere(&bytes[from..to])) {
             from += 1;
         }
+        // What `grep` writes before a line of context: `src/a.rs-12-let b`.
+        if let Some(end) = context_line(&bytes[from..to]) {
+            self.path(run.part(bytes, from, from + end));
+            return self.joined(run.part(bytes, from + end, to));
+        }
         let body = &bytes[from..to];
         if body.len() < 4 || body.len() > LONGEST {
             return;
@@ -256,6 +261,15 @@ fn kind_of(body: &[u8], marks: Marks) -> Option<Kind> {
     } else {
         is_symbol(body, marks).then_some(Kind::Symbol)
     }
+}
+
+/// Where a file's name ends before `-12-` or a `-12` that ends the run.
+fn context_line(body: &[u8]) -> Option<usize> {
+    (1..body.len()).filter(|&at| body[at] == b'-').find(|&at| {
+        let digits = body[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let closed = body.get(at + 1 + digits).is_none_or(|&b| b == b'-');
+        digits > 0 && closed && is_file_name(&body[..at], Marks::DOT)
+    })
 }
 
 fn starts_nowhere(bytes: &[u8]) -> bool {

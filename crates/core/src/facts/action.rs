@@ -1,5 +1,7 @@
 //! What a tool call does, whatever the client calls its tools.
 
+use super::script;
+use crate::shell::line_of_argv;
 use crate::{CallKind, ToolCall, ToolInput};
 use serde_json::Value;
 
@@ -25,6 +27,17 @@ pub enum Action {
     Shell {
         /// The command line.
         command: String,
+        /// The folder, if the call names one.
+        folder: Option<String>,
+        /// What the result can say about the exit status.
+        status: ShellStatus,
+    },
+    /// A script of the model called other tools.
+    Script(Vec<Action>),
+    /// A running command was asked for more output.
+    Continue {
+        /// The client's id of the running command.
+        session: String,
     },
     /// Something was searched for in files.
     Search {
@@ -60,6 +73,15 @@ pub enum Action {
     Ask,
     /// Something else.
     Other,
+}
+
+/// What the result of a shell call can say about the exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellStatus {
+    /// The client reports a failure.
+    Reported,
+    /// The result holds output only.
+    Hidden,
 }
 
 /// One task of a list that the model keeps.
@@ -105,7 +127,7 @@ impl Action {
     ///     input: ToolInput::JsonText(r#"{"cmd": "cargo test"}"#.to_owned()),
     ///     kind: CallKind::Function,
     /// };
-    /// assert_eq!(Action::of(&call), Action::Shell { command: "cargo test".to_owned() });
+    /// assert!(matches!(Action::of(&call), Action::Shell { command, .. } if command == "cargo test"));
     /// ```
     pub fn of(call: &ToolCall) -> Self {
         let parsed;
@@ -124,7 +146,9 @@ impl Action {
 fn of_free_text(name: &str, text: &str) -> Action {
     match bare(name).as_str() {
         "applypatch" => Action::Edit { paths: patched_paths(text) },
-        "bash" | "shell" | "exec" | "localshell" => Action::Shell { command: text.to_owned() },
+        "exec" if text.contains("tools.") => script::read(text),
+        "bash" | "shell" | "exec" | "localshell" => of_command(text.to_owned(), None),
+        _ if text.contains("tools.exec_command") => script::read(text),
         _ => Action::Other,
     }
 }
@@ -152,7 +176,14 @@ fn of_json(call: &ToolCall, input: &Value) -> Action {
         }
         "applypatch" => Action::Edit { paths: patched_paths(&text(&["input", "patch"]).unwrap_or_default()) },
         "bash" | "shell" | "execcommand" | "localshell" | "runshellcommand" | "execute" | "runcommand"
-        | "terminal" | "localshellcall" => command(input).map_or(Action::Other, of_command),
+        | "terminal" | "localshellcall" => of_shell(input),
+        "writestdin" | "bashoutput" | "taskoutput" | "agentoutput" | "wait" => {
+            let session = ["session_id", "bash_id", "task_id", "shell_id", "cell_id"]
+                .iter()
+                .find_map(|key| input.get(*key))
+                .map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+            session.map_or(Action::Other, |session| Action::Continue { session })
+        }
         "grep" | "glob" | "search" | "grepfiles" | "codebasesearch" | "ls" | "listdir" | "findfiles" => {
             Action::Search {
                 pattern: text(&["pattern", "query", "regex", "glob_pattern"]).unwrap_or_default(),
@@ -174,7 +205,7 @@ fn of_json(call: &ToolCall, input: &Value) -> Action {
         }
         "askuserquestion" | "requestuserinput" => Action::Ask,
         _ => match call.kind {
-            CallKind::LocalShell => command(input).map_or(Action::Other, of_command),
+            CallKind::LocalShell => of_shell(input),
             CallKind::Function | CallKind::Custom | CallKind::ToolSearch | CallKind::Hosted => Action::Other,
         },
     }
@@ -188,37 +219,33 @@ fn bare(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The command line of a shell tool: a string, or a list whose last part is the script of `bash -lc`.
-fn command(input: &Value) -> Option<String> {
-    let raw = ["command", "cmd", "script"].iter().find_map(|key| input.get(*key))?;
-    match raw {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            match words.as_slice() {
-                [shell, flag, script, ..] if flag.starts_with('-') && shell.ends_with("sh") => {
-                    Some((*script).to_owned())
-                }
-                words => Some(words.join(" ")),
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    }
+/// The call of a shell tool: a string, or an argument list.
+fn of_shell(input: &Value) -> Action {
+    let Some(raw) = ["command", "cmd", "script"].iter().find_map(|key| input.get(*key)) else {
+        return Action::Other;
+    };
+    let command = match raw {
+        Value::String(text) => text.clone(),
+        Value::Array(words) => line_of_argv(&words.iter().filter_map(Value::as_str).collect::<Vec<_>>()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return Action::Other,
+    };
+    let folder = ["workdir", "cwd", "working_directory"].iter().find_map(|key| input.get(*key)?.as_str());
+    of_command(command, folder.map(str::to_owned))
 }
 
 /// Some clients edit through the shell, by a patch in a here-document.
-fn of_command(command: String) -> Action {
+fn of_command(command: String, folder: Option<String>) -> Action {
     if command.contains("*** Begin Patch") {
         let paths = patched_paths(&command);
         if !paths.is_empty() {
             return Action::Edit { paths };
         }
     }
-    Action::Shell { command }
+    Action::Shell { command, folder, status: ShellStatus::Reported }
 }
 
 /// The files that a patch in Codex's format names, each once.
-fn patched_paths(patch: &str) -> Vec<String> {
+pub(super) fn patched_paths(patch: &str) -> Vec<String> {
     const MARKS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
     let mut paths: Vec<String> = Vec::new();
     for line in patch.lines() {

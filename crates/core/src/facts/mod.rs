@@ -10,28 +10,34 @@
 //!
 //! let mut facts = Facts::default();
 //! facts.push(&Message::text(Role::User, "Fix the login. Never touch the lockfile."));
-//! assert_eq!(facts.directives()[0].sentence, "Never touch the lockfile.");
+//! assert_eq!(facts.requests().directives().next().unwrap().sentence, "Never touch the lockfile.");
 //! assert_eq!(facts.frontier().in_flight, ["Fix the login. Never touch the lockfile."]);
 //! ```
 
 mod action;
-mod checks;
-mod directive;
+mod failures;
 mod frontier;
+mod handles;
 mod outcome;
+mod requests;
+mod script;
 mod work;
 
-pub use action::{Action, Status, Todo};
-pub use checks::{ErrorFact, TestRun, error_lines, read_tests, runs_tests};
-pub use directive::{Directive, DirectiveKind, directives};
+pub use action::{Action, ShellStatus, Status, Todo};
+pub use failures::{ErrorFact, TestRun, error_lines, runs_tests};
 pub use frontier::Frontier;
+pub use handles::Handle;
 pub use outcome::Outcome;
+pub use requests::{Request, Requests};
 pub use work::{CommandFact, FileFact, Touch};
 
-use crate::text::{middle_cut, one_line};
+use crate::classify::{PartKind, classify};
+use crate::text::{middle_cut, one_line, tail};
 use crate::{Body, CallId, Fragment, Message, MessageId, Role, Speaker, ToolResult};
+use failures::{Failures, ShellResult};
 use jiff::Timestamp;
-use std::collections::HashMap;
+use outcome::{ResultFrame, was_not_carried_out};
+use std::collections::{HashMap, HashSet};
 use work::Work;
 
 /// What the user said, once.
@@ -69,19 +75,31 @@ pub struct TurnFact {
 pub struct Facts {
     /// Messages taken in.
     seen: u64,
-    words: Vec<Said>,
-    directives: Vec<Directive>,
+    requests: Requests,
     turns: Vec<TurnFact>,
     work: Work,
-    tests: Vec<TestRun>,
-    errors: Vec<ErrorFact>,
+    failures: Failures,
     todos: Vec<Todo>,
+    /// The message that last changed the list of tasks.
+    todos_message: Option<MessageId>,
     plan: Option<String>,
     answers: Vec<Said>,
     /// Calls whose results are still to come, with what they are about.
-    open: HashMap<CallId, (Action, MessageId)>,
+    open: HashMap<CallId, Action>,
+    /// Calls whose results are still to come, in their own words.
+    described: HashMap<CallId, (String, String)>,
+    handles: handles::Handles,
+    /// Commands that go on running, by the client's id, with what they printed so far.
+    running: HashMap<String, RunningCommand>,
     last_answer: Option<Said>,
     cwd: Option<String>,
+}
+
+/// A command that goes on running.
+#[derive(Clone, Debug)]
+struct RunningCommand {
+    action: Action,
+    output: String,
 }
 
 /// How Claude Code begins the result of a call that a person declined. A tool could write the same: what follows is told as
@@ -91,9 +109,10 @@ const DECLINED: &str = "The user doesn't want to proceed with this tool use.";
 const LONGEST_WORDS: usize = 24_000;
 /// User messages, directives and turns remembered; the first ones and the newest stay.
 const MOST_WORDS: usize = 4_000;
-const MOST_TESTS: usize = 200;
-const MOST_ERRORS: usize = 400;
 const MOST_OPEN: usize = 20_000;
+const MOST_RUNNING: usize = 64;
+/// Output of a running command that is kept.
+const LONGEST_RUNNING: usize = 64 << 10;
 
 impl Facts {
     /// Takes in one more message.
@@ -107,9 +126,7 @@ impl Facts {
                 for result in message.results() {
                     self.result(message, result);
                 }
-                if message.is_real_user() {
-                    self.user(message);
-                }
+                self.user(message);
             }
             Role::Assistant => self.assistant(message),
             Role::System | Role::Developer => {}
@@ -122,27 +139,18 @@ impl Facts {
     }
 
     fn user(&mut self, message: &Message) {
-        let text = message.user_words();
-        if text.trim().is_empty() {
-            return;
+        for part in classify(message).iter().filter(|part| part.kind == PartKind::Harness) {
+            self.handles.notice(part.text(message));
         }
-        self.directives.extend(directive::of_words(&message.id, &text));
+        let Some(ask) = self.requests.push(message, self.seen) else { return };
         self.turns.push(TurnFact {
             id: message.id.clone(),
-            asked: one_line(&text, 200),
+            asked: one_line(&ask.text, 200),
             answer: None,
             changed: Vec::new(),
             calls: 0,
             seen: self.seen,
         });
-        self.words.push(Said {
-            id: message.id.clone(),
-            at: message.at,
-            text: middle_cut(&text, LONGEST_WORDS),
-            seen: self.seen,
-        });
-        trim_middle(&mut self.words, MOST_WORDS);
-        trim_middle(&mut self.directives, MOST_WORDS);
         trim_middle(&mut self.turns, MOST_WORDS);
     }
 
@@ -161,8 +169,11 @@ impl Facts {
                     if call.kind.needs_result() {
                         if self.open.len() >= MOST_OPEN {
                             self.open.clear();
+                            self.described.clear();
                         }
-                        self.open.insert(call.id.clone(), (action, message.id.clone()));
+                        let what = middle_cut(&handles::describe(call), 400);
+                        self.described.insert(call.id.clone(), (call.name.clone(), what));
+                        self.open.insert(call.id.clone(), action);
                     }
                 }
                 Body::Reasoning { .. }
@@ -197,6 +208,9 @@ impl Facts {
         if let Some(turn) = self.turns.last_mut() {
             turn.calls += 1;
         }
+        if matches!(action, Action::Todos(_) | Action::AddTodo(_) | Action::ChangeTodo { .. }) {
+            self.todos_message = Some(message.clone());
+        }
         match action {
             Action::Read { path } => self.touch(path, Touch::Read, message),
             Action::Edit { paths } => {
@@ -205,10 +219,11 @@ impl Facts {
                 }
             }
             Action::Write { path } => self.touch(path, Touch::Written, message),
-            Action::Shell { command } => {
+            Action::Shell { command, .. } => {
                 let command = middle_cut(command.trim(), 600);
                 self.work.run(&command, self.seen);
             }
+            Action::Script(actions) => actions.iter().for_each(|action| self.call(action, message)),
             Action::Todos(todos) => self.todos.clone_from(todos),
             Action::AddTodo(todo) => self.todos.push(todo.clone()),
             Action::ChangeTodo { number, status } => {
@@ -217,8 +232,10 @@ impl Facts {
                     todo.status = *status;
                 }
             }
-            Action::Plan(plan) => self.plan = Some(middle_cut(plan, LONGEST_WORDS)),
-            Action::Search { .. }
+            // A plan is in force once its call was answered well: a person may refuse it.
+            Action::Plan(_)
+            | Action::Search { .. }
+            | Action::Continue { .. }
             | Action::Delegate { .. }
             | Action::Web { .. }
             | Action::Ask
@@ -242,7 +259,7 @@ impl Facts {
     }
 
     /// A path as people would write it in the session's folder.
-    fn relative<'a>(&self, path: &'a str) -> &'a str {
+    pub(crate) fn relative<'a>(&self, path: &'a str) -> &'a str {
         self.cwd
             .as_deref()
             .and_then(|cwd| path.strip_prefix(cwd)?.strip_prefix('/'))
@@ -251,50 +268,91 @@ impl Facts {
     }
 
     fn result(&mut self, message: &Message, result: &ToolResult) {
-        let Some((action, _)) = self.open.remove(&result.call) else { return };
+        let Some(action) = self.open.remove(&result.call) else { return };
         let text = result.content.to_text();
+        if let Some((name, what)) = self.described.remove(&result.call) {
+            self.handles.result(&name, &what, &message.id, &text);
+        }
         let outcome = Outcome::of_text(result, &text);
-        // A person who declined a call may have said why: these are their words, not an error of the tool.
-        if outcome.failed
-            && text.starts_with(DECLINED)
-            && let Some((_, words)) = text.split_once("the user said:")
-        {
-            self.answered(message, words.trim());
+        let frame = ResultFrame::read(&text);
+        if outcome.failed && was_not_carried_out(frame.output) {
+            // A person who declined a call may have said why: these are their words.
+            if text.starts_with(DECLINED)
+                && let Some((_, words)) = text.split_once("the user said:")
+            {
+                self.answered(message, words.trim());
+            }
             return;
         }
+        let (id, mut command) = if let Action::Continue { session } = action {
+            let Some(running) = self.running.remove(&session) else { return };
+            (Some(session), running)
+        } else {
+            (frame.running.map(str::to_owned), RunningCommand { action, output: String::new() })
+        };
+        command.output.push_str(frame.output);
+        match id.filter(|_| frame.running.is_some()) {
+            Some(id) => self.keep_running(id, command),
+            None => self.ended(&command.action, outcome, &command.output, message),
+        }
+    }
+
+    fn keep_running(&mut self, id: String, mut running: RunningCommand) {
+        if self.running.len() >= MOST_RUNNING {
+            self.running.clear();
+        }
+        running.output = tail(&running.output, LONGEST_RUNNING).to_owned();
+        self.running.insert(id, running);
+    }
+
+    /// Takes in how a call ended.
+    fn ended(&mut self, action: &Action, outcome: Outcome, output: &str, message: &Message) {
+        let result = |command| ShellResult {
+            command,
+            folder: None,
+            status: ShellStatus::Reported,
+            outcome,
+            output,
+            seen: self.seen,
+            message: &message.id,
+        };
         match action {
-            Action::Shell { command } => {
-                let command = middle_cut(command.trim(), 600);
-                if let Some(known) = self.work.commands.get_mut(&command) {
+            Action::Shell { command, folder, status } => {
+                if let Some(known) = self.work.commands.get_mut(&middle_cut(command.trim(), 600)) {
                     known.outcome = Some(outcome);
                 }
-                if checks::runs_tests(&command) {
-                    self.test_run(&command, outcome, &text);
+                let result = ShellResult { folder: folder.as_deref(), status: *status, ..result(command) };
+                self.failures.shell(&result, self.cwd.as_deref());
+            }
+            Action::Script(actions) => {
+                for action in actions {
+                    self.ended(action, outcome, output, message);
                 }
-                self.errors(&command, outcome, &text);
             }
             Action::Read { path } => {
                 if !outcome.failed {
-                    let path = self.relative(&path).to_owned();
+                    let path = self.relative(path).to_owned();
                     if let Some(file) = self.work.files.get_mut(&path) {
                         file.shown_by = Some(message.id.clone());
                     }
                 }
             }
-            Action::Edit { paths } => {
-                let source = format!("edit {}", paths.join(" "));
-                self.errors(&source, outcome, &text);
-            }
-            Action::Write { path } => self.errors(&format!("write {path}"), outcome, &text),
+            Action::Edit { paths } => self.failures.edit(paths, &result("")),
+            Action::Write { path } => self.failures.edit(std::slice::from_ref(path), &result("")),
             Action::Ask => {
                 if !outcome.failed {
-                    self.answered(message, &text);
+                    self.answered(message, output);
+                }
+            }
+            Action::Plan(plan) => {
+                if !outcome.failed && !output.starts_with(DECLINED) {
+                    self.plan = Some(middle_cut(plan, LONGEST_WORDS));
                 }
             }
             Action::Todos(_)
             | Action::AddTodo(_)
             | Action::ChangeTodo { .. }
-            | Action::Plan(_)
+            | Action::Continue { .. }
             | Action::Search { .. }
             | Action::Delegate { .. }
             | Action::Web { .. }
@@ -313,42 +371,24 @@ impl Facts {
         trim_middle(&mut self.answers, MOST_WORDS);
     }
 
-    fn test_run(&mut self, command: &str, outcome: Outcome, output: &str) {
-        let (summary, failing) = checks::read_tests(output);
-        let passed = !outcome.failed && failing.is_empty();
-        self.tests.retain(|run| run.command != command);
-        self.tests.push(TestRun { command: command.to_owned(), passed, summary, failing, seen: self.seen });
-        trim_front(&mut self.tests, MOST_TESTS);
-    }
-
-    fn errors(&mut self, source: &str, outcome: Outcome, output: &str) {
-        if !outcome.failed {
-            // The same thing worked now.
-            for error in self.errors.iter_mut().filter(|error| error.source == source) {
-                error.open = false;
-            }
-            return;
-        }
-        for line in checks::error_lines(output, 3) {
-            self.errors.retain(|known| known.line != line);
-            self.errors.push(ErrorFact { line, source: source.to_owned(), open: true, seen: self.seen });
-        }
-        trim_front(&mut self.errors, MOST_ERRORS);
-    }
-
     /// Messages taken in so far: positions are counted in these.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// What the user said, oldest first.
-    pub fn words(&self) -> &[Said] {
-        &self.words
+    /// What was asked for, and what of it is in force.
+    pub fn requests(&self) -> &Requests {
+        &self.requests
     }
 
-    /// Their binding sentences, oldest first.
-    pub fn directives(&self) -> &[Directive] {
-        &self.directives
+    /// See [`Requests::withdraw`].
+    pub(crate) fn withdraw(&mut self, gone: &HashSet<MessageId>, present: &HashSet<MessageId>) {
+        self.requests.withdraw(gone, present);
+    }
+
+    /// Ids of what is still running, oldest first: later calls will name them.
+    pub fn open_handles(&self) -> &[Handle] {
+        self.handles.open()
     }
 
     /// What the user answered when a tool asked them, oldest first.
@@ -366,6 +406,12 @@ impl Facts {
         self.work.files.newest(|file| file.seen)
     }
 
+    /// Files whose text the model has seen, the one most recently read first.
+    pub fn read_files(&self) -> Vec<&FileFact> {
+        let files = self.work.files.newest(|file| file.read_order).into_iter();
+        files.filter(|file| file.shown_by.is_some()).collect()
+    }
+
     /// Files that were changed, the one last touched first.
     pub fn changed_files(&self) -> Vec<&FileFact> {
         self.files().into_iter().filter(|file| file.changes > 0).collect()
@@ -378,17 +424,17 @@ impl Facts {
 
     /// The last run of each test command, newest last.
     pub fn tests(&self) -> &[TestRun] {
-        &self.tests
+        &self.failures.tests
     }
 
     /// Errors, newest last.
     pub fn errors_seen(&self) -> &[ErrorFact] {
-        &self.errors
+        self.failures.errors()
     }
 
     /// Errors that still stand, newest last.
     pub fn open_errors(&self) -> impl Iterator<Item = &ErrorFact> {
-        self.errors.iter().filter(|error| error.open)
+        self.errors_seen().iter().filter(|error| error.open)
     }
 
     /// The model's list of tasks.
@@ -396,7 +442,12 @@ impl Facts {
         &self.todos
     }
 
-    /// The plan last put forward.
+    /// The message that last changed the list of tasks.
+    pub fn todos_message(&self) -> Option<&MessageId> {
+        self.todos_message.as_ref()
+    }
+
+    /// The plan in force: the newest one that was not refused.
     pub fn plan(&self) -> Option<&str> {
         self.plan.as_deref()
     }

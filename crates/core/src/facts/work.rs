@@ -19,6 +19,8 @@ pub struct FileFact {
     pub seen: u64,
     /// The message that last read or changed it.
     pub message: MessageId,
+    /// Position of its newest read among all reads of the session; zero: never read.
+    pub read_order: u64,
     /// The newest message that held its text: a result of a read.
     pub shown_by: Option<MessageId>,
 }
@@ -51,6 +53,8 @@ pub struct CommandFact {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     pub(super) files: Recent<FileFact>,
+    /// Reads so far: calls of one answer have an order, too.
+    reads: u64,
     pub(super) commands: Recent<CommandFact>,
 }
 
@@ -99,9 +103,12 @@ impl Work {
             Touch::Read => (1, 0),
             Touch::Edited | Touch::Written => (0, 1),
         };
+        self.reads += u64::from(reads);
+        let read_order = if reads > 0 { self.reads } else { 0 };
         if let Some(file) = self.files.get_mut(path) {
             file.reads += reads;
             file.changes += changes;
+            file.read_order = file.read_order.max(read_order);
             // A file that was changed stays changed, however often it is read.
             if changes > 0 || file.changes == 0 {
                 file.last = touch;
@@ -117,6 +124,7 @@ impl Work {
             last: touch,
             seen,
             message: message.clone(),
+            read_order,
             shown_by: None,
         };
         self.files.insert(path.to_owned(), file, |file| file.seen);

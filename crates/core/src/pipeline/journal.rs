@@ -12,11 +12,11 @@ pub trait Journal {
     /// Writes one line and says where it is.
     fn append(&mut self, record: Record) -> Result<Origin, Self::Error>;
 
-    /// Saves a text that a preview will stand for.
+    /// Saves a text that a placeholder will stand for.
     fn persist(&mut self, file: &Persisted) -> Result<(), Self::Error>;
 
-    /// Where the model is told that such a text is.
-    fn place(&self, file_name: &str) -> String;
+    /// The path of such a text; `None`: texts are not kept.
+    fn place(&self, file_name: &str) -> Option<String>;
 }
 
 /// Writes nothing down: for a view that lives and dies with the process.
@@ -34,7 +34,7 @@ impl Journal for Unrecorded {
         Ok(())
     }
 
-    fn place(&self, file_name: &str) -> String {
-        file_name.to_owned()
+    fn place(&self, _: &str) -> Option<String> {
+        None
     }
 }

@@ -1,7 +1,7 @@
 //! The pipeline: what happens to a view before each request, cheapest first.
 //!
 //! `tool result budget → snip → microcompact → collapse → autocompact`. Each later stage acts only where the earlier ones
-//! were not enough. Every decision goes to the [`Journal`] first and takes effect after: what the journal holds, folded, is
+//! were not enough. Where the budget goes by the window it comes behind the other cheap stages. Every decision goes to the [`Journal`] first and takes effect after: what the journal holds, folded, is
 //! what the model is sent. Decisions never flip.
 //!
 //! A messages array, managed:
@@ -23,13 +23,15 @@ mod journal;
 mod pass;
 mod preparation;
 mod pressure;
+mod results;
 mod settings;
 mod steps;
 mod tally;
 
 pub use journal::{Journal, Unrecorded};
-pub use pass::{Change, Compacted, Notice, Pass};
+pub use pass::{Change, Compacted, Notice, Pass, Rung};
 pub use preparation::{Due, Preparation};
+pub use pressure::WriterOutcome;
 pub use settings::{DEFAULT_WINDOW, Moment, Settings};
 
 use crate::compaction::Breaker;
@@ -37,8 +39,9 @@ use crate::cost::{CacheMonitor, Expected, Observed, Pace, StageEffect};
 use crate::profile::Profile;
 use crate::stages::{Proposal, Scene, collapse, microcompact, snip};
 use crate::tokens::{Breakdown, Correction, Counter};
-use crate::{Edit, Entry, Event, Message, Origin, SharedKnowledge, Usage, View};
+use crate::{Edit, Entry, Event, Message, MessageId, Op, Origin, SharedKnowledge, Usage, View};
 use jiff::Timestamp;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tally::Tally;
 
@@ -67,10 +70,14 @@ pub struct Pipeline {
 #[derive(Clone, Debug, Default)]
 struct State {
     breaker: Breaker,
+    /// Failures of a model that is asked for the text of a compaction.
+    writer: Breaker,
     cached: microcompact::CachedState,
     /// Tokens of the view that the provider was told to forget.
     forgotten: u64,
     collapse: collapse::Snapshot,
+    /// Messages with instructions that hold and had no room in the last replacement of the view.
+    left_out: Vec<Entry>,
     compactions: u32,
     /// Compactions in a row that made no progress.
     idle: u32,
@@ -130,20 +137,38 @@ impl Pipeline {
         self.snips = self.view.entries().iter().any(|entry| snip::is_called(&entry.message));
     }
 
+    /// Says how often the view of a resumed session was replaced before.
+    pub fn set_compactions(&mut self, count: u32) {
+        self.state.compactions = count;
+    }
+
     /// An event that a pipeline wrote earlier; the last of each kind counts. To be told after [`restore`](Self::restore).
     pub fn recall_event(&mut self, event: &Event) {
         let read = |event: &Event| event.data.clone();
         match event.name.as_str() {
             microcompact::CachedState::EVENT => {
                 self.state.cached = serde_json::from_value(read(event)).unwrap_or_default();
-                self.state.cached.retain(self.view.entries());
-                self.count_forgotten();
+                self.drop_stale_deletions();
+            }
+            pressure::WRITER_EVENT => {
+                self.state.writer = serde_json::from_value(read(event)).unwrap_or_default();
             }
             collapse::Snapshot::EVENT => {
                 self.state.collapse = serde_json::from_value(read(event)).unwrap_or_default()
             }
             _ => {}
         }
+    }
+
+    /// Forgets deletions of results that the view no longer shows (P3b), or all where the provider can't edit its cache: a
+    /// request must not name them.
+    fn drop_stale_deletions(&mut self) {
+        if self.settings.cache_edits {
+            self.state.cached.retain(self.view.entries());
+        } else {
+            self.state.cached.reset();
+        }
+        self.count_forgotten();
     }
 
     /// Counts again what the provider was told to forget.
@@ -181,8 +206,19 @@ impl Pipeline {
 
     /// An edit that was made elsewhere and is written down already takes effect.
     pub fn edit(&mut self, edit: Edit, origin: Origin) {
+        let goes_back = edit.ops.iter().any(|op| matches!(op, Op::Rewind { .. } | Op::Undo { .. }));
+        let ids = |view: &View| -> HashSet<MessageId> {
+            view.entries().iter().map(|entry| entry.message.id.clone()).collect()
+        };
+        let before = if goes_back { ids(&self.view) } else { HashSet::new() };
         self.view.edit(edit, origin);
+        if goes_back {
+            let present = ids(&self.view);
+            let gone = before.difference(&present).cloned().collect();
+            self.knowledge.change(|known| known.facts.withdraw(&gone, &present));
+        }
         self.tally.refresh(self.view.entries(), &mut self.counter);
+        self.drop_stale_deletions();
         self.sent = self.sent.min(self.view.entries().len());
         self.state.pace.edited(self.tokens());
     }
@@ -199,7 +235,7 @@ impl Pipeline {
 
     /// Says where the session runs.
     pub fn set_cwd(&mut self, cwd: &str) {
-        self.knowledge.change(|known| known.facts.set_cwd(cwd));
+        self.knowledge.change(|known| known.set_cwd(cwd));
     }
 
     /// Runs the stages before a request. Where the view is replaced, the offline scribe writes the text.
@@ -221,8 +257,18 @@ impl Pipeline {
         self.budget_stage(&moment, journal, &mut pass)?;
         self.microcompact_stage(&moment, journal, &mut pass)?;
         self.collapse_stage(&moment, journal, &mut pass)?;
+        self.window_stage(&moment, journal, &mut pass)?;
         let due = self.due(&moment, &mut pass);
-        Ok(Preparation { moment, pass, due, declined: Vec::new(), is_done: false, little: None, sent_before })
+        Ok(Preparation {
+            moment,
+            pass,
+            due,
+            declined: Vec::new(),
+            is_done: false,
+            little: None,
+            degraded: None,
+            sent_before,
+        })
     }
 
     /// The view is as it will be sent.
@@ -231,6 +277,8 @@ impl Pipeline {
         mut preparation: Preparation,
         journal: &mut J,
     ) -> Result<Pass, J::Error> {
+        let Preparation { moment, pass, .. } = &mut preparation;
+        self.last_resort(moment, journal, pass)?;
         self.conclude(&mut preparation);
         let Preparation { moment, mut pass, sent_before, .. } = preparation;
         self.nudge_stage(&moment, journal, &mut pass)?;
@@ -264,6 +312,9 @@ impl Pipeline {
         self.tally.refresh(self.view.entries(), &mut self.counter);
         self.state.correction = Correction::default();
         self.state.monitor = CacheMonitor::default();
+        // It may be another model that writes, too.
+        self.state.writer = Breaker::default();
+        self.drop_stale_deletions();
         self.sent = 0;
     }
 
@@ -382,6 +433,7 @@ impl Pipeline {
     pub fn set_profile(&mut self, profile: Profile) {
         self.profile = profile;
         self.state.breaker = Breaker::default();
+        self.state.writer = Breaker::default();
         self.state.idle = 0;
     }
 

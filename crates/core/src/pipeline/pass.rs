@@ -1,6 +1,7 @@
 //! What one pass of the pipeline did.
 
 use crate::compaction::{Declined, Trigger, Verdict};
+use crate::guarantee::{Need, Violation};
 use crate::profile::Strategy;
 use crate::{EditId, Stage};
 use serde::Serialize;
@@ -18,12 +19,39 @@ pub struct Pass {
     pub tokens_after: u64,
     /// Entries at the front that are as they were in the request before.
     pub unchanged: usize,
+    /// What the request lacks of the guarantee (G), because not everything fits into the window; the most important first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<Violation>,
+}
+
+/// What was done so that a request keeps the guarantee (G), weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// Nothing was changed.
+    Unchanged,
+    /// Single blocks or turns were changed.
+    Edited,
+    /// The view was replaced.
+    Compacted,
+    /// The view was replaced, and not everything that is required fits into the window.
+    Degraded,
 }
 
 impl Pass {
     /// Whether the view was changed.
     pub fn changed(&self) -> bool {
         !self.changes.is_empty()
+    }
+
+    /// What was done, in a word.
+    pub fn rung(&self) -> Rung {
+        match self.changes.iter().any(|change| change.compacted.is_some()) {
+            true if !self.lacks.is_empty() => Rung::Degraded,
+            true => Rung::Compacted,
+            false if self.changed() => Rung::Edited,
+            false => Rung::Unchanged,
+        }
     }
 }
 
@@ -104,6 +132,28 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+    /// An edit was not made: the request would have lacked what every request must contain (G).
+    #[error("{stage:?} would have dropped {need} ({missing}); it was left out", need = .need.name())]
+    Withheld {
+        /// Who proposed it.
+        stage: Stage,
+        /// The most important thing that would have been missing.
+        need: Need,
+        /// The beginning of it.
+        missing: String,
+    },
+    /// The window is too small for everything that is required (G).
+    #[error("the window is too small for all that must be sent: the request lacks {lacks}")]
+    Degraded {
+        /// What it lacks.
+        lacks: String,
+    },
+    /// No model is asked for a summary any more.
+    #[error(
+        "a model failed {0} times in a row to write a summary; the offline scribe writes until one succeeds. /compact asks \
+         the model again"
+    )]
+    WriterPaused(u32),
     /// The model asked to snip something that can't be snipped.
     #[error("snip: {0}")]
     Snip(String),
@@ -112,6 +162,21 @@ pub enum Notice {
         "this session was compacted {0} times: long threads lose accuracy; start a new session where you can"
     )]
     CompactedOften(u32),
+}
+
+impl Notice {
+    /// Whether people should be warned even where details are not shown: the context is worse than they may think.
+    pub fn is_warning(&self) -> bool {
+        match self {
+            Self::StillOver { .. }
+            | Self::BreakerOpen(_)
+            | Self::NoProgress { .. }
+            | Self::Degraded { .. }
+            | Self::WriterPaused(_)
+            | Self::CompactedOften(_) => true,
+            Self::Declined { .. } | Self::Unwritten { .. } | Self::Withheld { .. } | Self::Snip(_) => false,
+        }
+    }
 }
 
 fn as_text<S: serde::Serializer>(why: &Declined, out: S) -> Result<S::Ok, S::Error> {

@@ -1,8 +1,7 @@
 //! A request that is being prepared.
 
 use super::{Compacted, Moment, Notice, Pass};
-use crate::Message;
-use crate::compaction::{Draft, Trigger};
+use crate::compaction::{Draft, HostContext, Trigger};
 
 /// A request that is being prepared: the cheap stages have run, and what is left is to replace the view if that is
 /// [due](Self::due). From [`Pipeline::begin`](super::Pipeline::begin) to [`Pipeline::end`](super::Pipeline::end).
@@ -15,6 +14,8 @@ pub struct Preparation {
     pub(super) is_done: bool,
     /// The best replacement so far that frees next to nothing.
     pub(super) little: Option<Box<Draft>>,
+    /// The replacement that lacks least of the guarantee (G), where none keeps it.
+    pub(super) degraded: Option<Box<Draft>>,
     pub(super) sent_before: usize,
 }
 
@@ -61,9 +62,9 @@ impl Preparation {
         }
     }
 
-    /// Adds to what comes back behind everything else.
-    pub fn add_reminders(&mut self, more: Vec<Message>) {
-        self.moment.reminders.extend(more);
+    /// What the host supplies for a compaction, to be added to.
+    pub fn host_mut(&mut self) -> &mut HostContext {
+        &mut self.moment.host
     }
 
     /// How the view was replaced, if it was.

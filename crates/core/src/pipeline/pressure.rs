@@ -1,16 +1,31 @@
 //! Collapse and autocompact: what happens when the context is full.
 
-use super::{Change, Compacted, Due, Journal, Moment, Notice, Pass, Pipeline, Preparation};
-use crate::compaction::{Compaction, Declined, Draft, Plan, Trigger};
+use super::{Change, Compacted, Due, Journal, Moment, Notice, Pass, Pipeline, Preparation, Settings};
+use crate::compaction::{Compaction, Declined, Draft, Plan, Trigger, files_wanted};
 use crate::cost::{self, Bounds, Horizon, Sawtooth};
+use crate::guarantee::{Need, Violation};
 use crate::profile::{CompactLimits, Strategy};
 use crate::scribe::{self, DigestWanted};
 use crate::stages::{Scene, collapse};
 use crate::tokens::Counter;
-use crate::{EditId, Entry, Event, Knowledge, Record, Role, Stage};
+use crate::{EditId, Entry, Event, Knowledge, MessageId, Record, Role, Stage};
+use jiff::Timestamp;
+use std::collections::HashSet;
+
+/// The event that holds how often in a row a model failed to write; the last one counts.
+pub(super) const WRITER_EVENT: &str = "compact.writer";
+
+/// What came of asking a model for the text of a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriterOutcome {
+    /// The text replaced the view.
+    Used,
+    /// There was no text, or it was declined.
+    Failed,
+}
 
 /// Compactions after which people are told that accuracy suffers.
-const OFTEN: u32 = 3;
+const OFTEN: u32 = 2;
 /// A text that scores lower than this is refused, where the check missed more than a few things.
 const POOR: f64 = 0.3;
 const FEW: usize = 3;
@@ -118,10 +133,58 @@ impl Pipeline {
         Some(due)
     }
 
+    /// The paths of files that a compaction may bring back, most recently read first. A host that can read files gives their
+    /// content in [`HostContext::files`](crate::compaction::HostContext::files).
+    pub fn files_wanted(&self) -> Vec<String> {
+        let limits = self.profile.compact.as_ref();
+        limits.map_or_else(Vec::new, |limits| files_wanted(&self.knowledge.read().facts, limits))
+    }
+
     /// What a strategy keeps, and how long the text may be that somebody writes for it. To be handed to
     /// [`compact_with`](Self::compact_with) with the text, before anything else changes the view.
     pub fn plan(&mut self, preparation: &Preparation, strategy: Strategy) -> Result<Plan, Declined> {
-        self.consider(preparation, |compaction, counter, _| compaction.plan(strategy, counter))
+        self.consider(&preparation.moment, preparation.due, |compaction, counter, _| {
+            compaction.plan(strategy, counter)
+        })
+    }
+
+    /// Like [`plan`](Self::plan), for a text that was written before it was needed and ends at the message `covers`.
+    pub fn plan_covering(
+        &mut self,
+        preparation: &Preparation,
+        strategy: Strategy,
+        covers: Option<&MessageId>,
+    ) -> Result<Plan, Declined> {
+        self.consider(&preparation.moment, preparation.due, |compaction, counter, _| {
+            compaction.plan_covering(strategy, covers, counter)
+        })
+    }
+
+    /// Returns whether a model may be asked for a text: not after too many failures in a row, unless a person asks now.
+    pub fn may_ask_writer(&self, due: Option<Due>) -> bool {
+        let most = self.profile.compact.as_ref().map_or(0, |limits| limits.failures);
+        self.state.writer.allows(most, due.is_some_and(|due| due.is_asked()))
+    }
+
+    /// Records what came of asking a model for a text: whether the text replaced the view. Failures count even if the offline
+    /// scribe then writes, and across resumes.
+    pub fn writer_ended<J: Journal>(
+        &mut self,
+        outcome: WriterOutcome,
+        at: Option<Timestamp>,
+        journal: &mut J,
+    ) -> Result<(), J::Error> {
+        let before = self.state.writer;
+        match outcome {
+            WriterOutcome::Used => self.state.writer.succeeded(),
+            WriterOutcome::Failed => self.state.writer.failed(),
+        }
+        if self.state.writer != before {
+            let data = serde_json::to_value(self.state.writer).unwrap_or_default();
+            let event = Event { at, name: WRITER_EVENT.to_owned(), data };
+            journal.append(Record::Event(Box::new(event)))?;
+        }
+        Ok(())
     }
 
     /// Replaces the view by a text that was written for a plan, if that is good enough. Whether it was. Where the profile
@@ -134,7 +197,7 @@ impl Pipeline {
         journal: &mut J,
     ) -> Result<bool, J::Error> {
         let strategy = plan.strategy;
-        let draft = self.consider(preparation, |compaction, counter, known| {
+        let draft = self.consider(&preparation.moment, preparation.due, |compaction, counter, known| {
             let mut digest =
                 |wanted: DigestWanted<'_>, counter: &mut Counter| known.archive.digest(&wanted, counter);
             let text = plan.with_details(compaction, text, counter, &mut digest);
@@ -152,7 +215,7 @@ impl Pipeline {
     ) -> Result<bool, J::Error> {
         let strategies = self.profile.compact.as_ref().map(|limits| limits.strategies.clone());
         for strategy in strategies.unwrap_or_default() {
-            let draft = self.consider(preparation, |compaction, counter, known| {
+            let draft = self.consider(&preparation.moment, preparation.due, |compaction, counter, known| {
                 let mut digest =
                     |wanted: DigestWanted<'_>, counter: &mut Counter| known.archive.digest(&wanted, counter);
                 compaction.offline(strategy, counter, &mut digest)
@@ -162,10 +225,23 @@ impl Pipeline {
             }
         }
         // Little is better than nothing; too often in a row it is not tried again.
-        match preparation.little.take() {
-            Some(draft) => self.take_effect(preparation, *draft, journal).map(|()| true),
-            None => Ok(false),
+        if let Some(draft) = preparation.little.take() {
+            return self.take_effect(preparation, *draft, journal).map(|()| true);
         }
+        // What lacks something required is sent only if the whole can't be.
+        match preparation.degraded.take() {
+            Some(draft) if self.tokens() > self.hard_limit() => {
+                self.take_effect(preparation, *draft, journal).map(|()| true)
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// The most tokens that can be sent: the window less what an answer needs.
+    fn hard_limit(&self) -> u64 {
+        let Settings { window, max_output, .. } = self.settings;
+        let output = max_output.unwrap_or(window / 16).min(window / 8);
+        window.saturating_sub(output).max(self.threshold().unwrap_or(0))
     }
 
     fn settle<J: Journal>(
@@ -176,6 +252,16 @@ impl Pipeline {
         journal: &mut J,
     ) -> Result<bool, J::Error> {
         match draft {
+            // The next rung may lack less.
+            Ok(draft) if !draft.violations.is_empty() && !draft.is_tight => {
+                let worst = &draft.violations[0];
+                let why = Declined::Guarantee { need: worst.need, missing: worst.missing.clone() };
+                preparation.declined.push(Notice::Declined { strategy, why });
+                if preparation.degraded.as_ref().is_none_or(|best| severity(&draft) < severity(best)) {
+                    preparation.degraded = Some(Box::new(draft));
+                }
+                Ok(false)
+            }
             // The next rung may free more.
             Ok(draft) if draft.freed_share() < IDLE_SHARE => {
                 if preparation.little.as_ref().is_none_or(|best| draft.tokens_after < best.tokens_after) {
@@ -198,11 +284,29 @@ impl Pipeline {
         journal: &mut J,
     ) -> Result<(), J::Error> {
         let Preparation { moment, pass, .. } = preparation;
+        if !draft.violations.is_empty() {
+            pass.notices.push(Notice::Degraded { lacks: lacks(&draft.violations) });
+        }
+        pass.lacks.clone_from(&draft.violations);
+        self.state.left_out = self.left_out_of(&draft);
         self.commit(draft, moment, journal, pass)?;
         self.state.breaker.succeeded();
         preparation.is_done = true;
         preparation.little = None;
         Ok(())
+    }
+
+    /// The messages whose instructions a replacement has no room for. The next one may.
+    fn left_out_of(&self, draft: &Draft) -> Vec<Entry> {
+        let is_fragment = |violation: &&Violation| match violation.need {
+            Need::ProjectInstructions | Need::Fragment => true,
+            Need::NewestRequest | Need::Request | Need::Handle | Need::ApiRule | Need::UnseenResult => false,
+        };
+        let lacking = draft.violations.iter().filter(is_fragment);
+        let lacking: HashSet<&MessageId> =
+            lacking.filter_map(|violation| violation.message.as_ref()).collect();
+        let known = self.state.left_out.iter().chain(self.view.entries());
+        known.filter(|entry| lacking.contains(&entry.message.id)).cloned().collect()
     }
 
     /// What became of a compaction that was due.
@@ -214,8 +318,8 @@ impl Pipeline {
         } else if due.tokens > due.threshold || due.is_asked() {
             self.state.breaker.failed();
             preparation.pass.notices.extend(declined);
-            if due.tokens > due.threshold {
-                let (tokens, threshold) = (due.tokens, due.threshold);
+            let (tokens, threshold) = (self.tokens(), due.threshold);
+            if tokens > threshold {
                 preparation.pass.notices.push(Notice::StillOver { tokens, threshold });
             }
         }
@@ -223,15 +327,15 @@ impl Pipeline {
     }
 
     /// Looks at a compaction of the view as it stands.
-    fn consider<R>(
+    pub(super) fn consider<R>(
         &mut self,
-        preparation: &Preparation,
+        moment: &Moment,
+        due: Option<Due>,
         look: impl FnOnce(&Compaction<'_>, &mut Counter, &Knowledge) -> Result<R, Declined>,
     ) -> Result<R, Declined> {
-        let (Some(limits), Some(due)) = (&self.profile.compact, &preparation.due) else {
+        let (Some(limits), Some(due)) = (&self.profile.compact, due) else {
             return Err(Declined::Nothing);
         };
-        let moment = &preparation.moment;
         let scene = Scene {
             entries: self.view.entries(),
             tokens: self.tally.tokens(),
@@ -249,8 +353,10 @@ impl Pipeline {
             trigger: due.trigger,
             instructions: moment.instructions.as_deref(),
             notes: moment.notes.as_ref(),
+            left_out: &self.state.left_out,
             scaffold: self.settings.scaffold,
-            reminders: &moment.reminders,
+            host: &moment.host,
+            guarantee: self.profile.guarantee,
         };
         look(&compaction, &mut self.counter, &known)
     }
@@ -293,8 +399,7 @@ impl Pipeline {
         self.view.replace(&checkpoint, draft.into_entries(&origin));
         self.tally.refresh(self.view.entries(), &mut self.counter);
         self.sent = 0;
-        self.state.cached.retain(self.view.entries());
-        self.count_forgotten();
+        self.drop_stale_deletions();
         self.state.collapse = collapse::Snapshot::default();
         self.state.compactions += 1;
         self.state.idle = if is_idle { self.state.idle + 1 } else { 0 };
@@ -330,10 +435,22 @@ impl Pipeline {
     }
 }
 
+/// How bad it is what a draft lacks: the most important need first, then how much.
+fn severity(draft: &Draft) -> (std::cmp::Reverse<Option<Need>>, usize) {
+    (std::cmp::Reverse(draft.violations.first().map(|violation| violation.need)), draft.violations.len())
+}
+
+/// What is missing, for people.
+fn lacks(violations: &[Violation]) -> String {
+    let mut needs: Vec<&str> = violations.iter().map(|violation| violation.need.name()).collect();
+    needs.dedup();
+    needs.join(", ")
+}
+
 /// Refuses a text that somebody else wrote and that says next to nothing of what must not be lost: the offline scribe says it.
 fn good_enough(draft: Draft) -> Result<Draft, Declined> {
     match &draft.verdict {
-        Some(verdict) if verdict.score < POOR && verdict.missing.len() + verdict.left_out >= FEW => {
+        Some(verdict) if verdict.score < POOR && verdict.lost() >= FEW => {
             Err(Declined::Poor { percent: (verdict.score * 100.0) as u8 })
         }
         Some(_) | None => Ok(draft),

@@ -1,7 +1,6 @@
 //! What the pipeline is told about the model, the client and the moment.
 
-use crate::Message;
-use crate::compaction::{Notes, Scaffold, Trigger};
+use crate::compaction::{HostContext, Notes, Scaffold, Trigger};
 use crate::cost::{Price, Prices, Ttl};
 use crate::stages::OwnTools;
 use jiff::Timestamp;
@@ -22,6 +21,8 @@ pub struct Settings {
     pub overhead: u64,
     /// Which of our own tools the model has.
     pub tools: OwnTools,
+    /// Whether the model has a tool that may read results which were saved to files.
+    pub reads_saved_files: bool,
     /// Whether the provider can edit its cache (P3b).
     pub cache_edits: bool,
     /// Whether somebody else summarises spans before they are folded (P4); the offline scribe only where that is too late.
@@ -75,6 +76,7 @@ impl Settings {
             max_output: None,
             overhead: 0,
             tools: OwnTools::default(),
+            reads_saved_files: false,
             cache_edits: false,
             spans_elsewhere: false,
             scaffold: Scaffold::Keep,
@@ -95,6 +97,6 @@ pub struct Moment {
     pub instructions: Option<String>,
     /// Session notes, where somebody keeps them.
     pub notes: Option<Notes>,
-    /// What the host wants to come back after a compaction: running tasks, changed tools, what hooks said.
-    pub reminders: Vec<Message>,
+    /// What the host supplies for a compaction: running tasks, changed tools, what hooks said, files as they are now.
+    pub host: HostContext,
 }

@@ -1,10 +1,13 @@
 //! The cheap stages, and how a decision takes effect.
 
 use super::{Change, Journal, Moment, Notice, Pass, Pipeline};
-use crate::profile::BudgetLimits;
+use crate::compaction::Scaffold;
+use crate::guarantee::{Required, Retold, Violation};
 use crate::stages::microcompact::{self, CachedState};
-use crate::stages::{Proposal, budget, snip};
-use crate::{CallId, EditId, Entry, Event, Record, ResultContent, Role, ToolResult};
+use crate::stages::{Proposal, snip};
+use crate::{EditId, Entry, Event, Message, MessageId, Op, Origin, Record, View};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 impl Pipeline {
     /// P2: what the model asked to drop.
@@ -24,49 +27,16 @@ impl Pipeline {
                 continue;
             }
             match snip::propose_call(&self.scene(moment).0, &call) {
-                Ok(proposal) => self.apply(proposal, Some(id), moment, journal, pass)?,
+                Ok(proposal) => {
+                    let proposal = self.spare_requests(proposal);
+                    self.apply(proposal, Some(id), moment, journal, pass)?;
+                }
                 // Said once: the model saw the refusal as the result of its call.
                 Err(error) if call.at >= self.sent => pass.notices.push(Notice::Snip(error.to_string())),
                 Err(_) => {}
             }
         }
         Ok(())
-    }
-
-    /// P1: long results are put aside.
-    pub(super) fn budget_stage<J: Journal>(
-        &mut self,
-        moment: &Moment,
-        journal: &mut J,
-        pass: &mut Pass,
-    ) -> Result<(), J::Error> {
-        let Some(limits) = self.profile.budget else { return Ok(()) };
-        if !self.may_be_over(&limits) {
-            return Ok(());
-        }
-        let outcome = {
-            let place = |call: &CallId| journal.place(&budget::file_name(call));
-            let (scene, counter) = self.scene(moment);
-            budget::propose(&scene, &limits, counter, &place)
-        };
-        let Some(outcome) = outcome else { return Ok(()) };
-        for file in &outcome.persist {
-            journal.persist(file)?;
-        }
-        self.apply(outcome.proposal, None, moment, journal, pass)
-    }
-
-    /// Whether what is new can break a limit at all: the results since the last answer, in characters or more.
-    fn may_be_over(&self, limits: &BudgetLimits) -> bool {
-        let entries = self.view.entries();
-        let from =
-            entries[..self.sent].iter().rposition(|entry| entry.message.role == Role::Assistant).unwrap_or(0);
-        let bytes = |result: &ToolResult| match &result.content {
-            ResultContent::Text(text) => text.len(),
-            ResultContent::Parts(_) => result.content.to_text().len(),
-        };
-        let results = entries[from..].iter().flat_map(|entry| entry.message.results());
-        results.map(bytes).sum::<usize>() > limits.result_chars.min(limits.message_chars)
     }
 
     /// P3: old results are cleared; first hit wins.
@@ -79,8 +49,10 @@ impl Pipeline {
         let Some(limits) = self.profile.microcompact.clone() else { return Ok(()) };
         let (scene, counter) = self.scene(moment);
         if let Some(proposal) = microcompact::propose_cold(&scene, &limits, counter) {
-            self.state.cached.reset();
-            self.state.forgotten = 0;
+            if !self.state.cached.deleted.is_empty() {
+                self.state.cached.reset();
+                self.record_cached(moment, journal)?;
+            }
             return self.apply(proposal, None, moment, journal, pass);
         }
         if self.settings.cache_edits {
@@ -90,11 +62,7 @@ impl Pipeline {
             self.state.cached = state;
             if let Some(edit) = edit {
                 self.state.cached.extend(&edit);
-                self.count_forgotten();
-                let data = serde_json::to_value(&self.state.cached).unwrap_or_default();
-                let event = Event { at: moment.now, name: CachedState::EVENT.to_owned(), data };
-                journal.append(Record::Event(Box::new(event)))?;
-                return Ok(());
+                return self.record_cached(moment, journal);
             }
         }
         let (scene, counter) = self.scene(moment);
@@ -102,6 +70,15 @@ impl Pipeline {
             Some(proposal) => self.apply(proposal, None, moment, journal, pass),
             None => Ok(()),
         }
+    }
+
+    /// Writes down which results the provider's cache is told to forget, and counts them.
+    fn record_cached<J: Journal>(&mut self, moment: &Moment, journal: &mut J) -> Result<(), J::Error> {
+        self.count_forgotten();
+        let data = serde_json::to_value(&self.state.cached).unwrap_or_default();
+        let event = Event { at: moment.now, name: CachedState::EVENT.to_owned(), data };
+        journal.append(Record::Event(Box::new(event)))?;
+        Ok(())
     }
 
     /// P2: reminds the model once that it can snip.
@@ -119,6 +96,48 @@ impl Pipeline {
         Ok(())
     }
 
+    /// What of the guarantee (G) the view would lack with a proposal, beyond what it lacks already.
+    fn would_break(&mut self, proposal: &Proposal) -> Vec<Violation> {
+        if !self.profile.guarantee {
+            return Vec::new();
+        }
+        let retold = match self.settings.scaffold {
+            Scaffold::Keep => Retold::Nothing,
+            Scaffold::LeaveOut => Retold::Fragments,
+        };
+        let known = self.knowledge.read();
+        let required = Required::read(&known.facts, self.view.entries(), retold);
+        let check = |view: &View| {
+            let shown: Vec<Arc<Message>> = view.messages().collect();
+            required.check(&shown.iter().map(|message| &**message).collect::<Vec<&Message>>())
+        };
+        let mut after = View::from_entries(self.view.entries().to_vec());
+        after.edit(proposal.clone().into_edit(EditId::fresh(), None), Origin::default());
+        let mut broken = check(&after);
+        if !broken.is_empty() {
+            let before = check(&self.view);
+            broken.retain(|violation| !before.contains(violation));
+        }
+        broken
+    }
+
+    /// A proposal to drop turns, without the requests that are in force: what was done for them goes, what was asked stays (G).
+    fn spare_requests(&self, mut proposal: Proposal) -> Proposal {
+        if !self.profile.guarantee {
+            return proposal;
+        }
+        let known = self.knowledge.read();
+        let in_force: HashSet<&MessageId> =
+            known.facts.requests().in_force().map(|request| &request.ask.message).collect();
+        for op in &mut proposal.ops {
+            if let Op::Remove { messages } = op {
+                messages.retain(|message| !in_force.contains(message));
+            }
+        }
+        proposal.ops.retain(|op| !matches!(op, Op::Remove { messages } if messages.is_empty()));
+        proposal
+    }
+
     /// Writes a proposal down, then lets it take effect.
     pub(super) fn apply<J: Journal>(
         &mut self,
@@ -128,7 +147,15 @@ impl Pipeline {
         journal: &mut J,
         pass: &mut Pass,
     ) -> Result<(), J::Error> {
+        if proposal.ops.is_empty() {
+            return Ok(());
+        }
         let first = self.scene(moment).0.first_touched(&proposal.ops);
+        if let Some(worst) = self.would_break(&proposal).into_iter().next() {
+            let Violation { need, missing, .. } = worst;
+            pass.notices.push(Notice::Withheld { stage: proposal.stage, need, missing });
+            return Ok(());
+        }
         let edit = proposal.into_edit(id.unwrap_or_else(EditId::fresh), moment.now);
         let origin = journal.append(Record::Edit(Box::new(edit.clone())))?;
         pass.changes.push(Change {

@@ -28,6 +28,7 @@ pub use answer::{Answer, Desk, Limits, SHORTEST_ANSWER};
 pub use choose::{Passage, Wanted};
 pub use handle::{Found, Handle, HandleError, Handles, short_id};
 pub use index::{Index, LONGEST_BLOCK};
+pub(crate) use read::position_at;
 pub use source::Archive;
 pub use text::block_text;
 pub use tool::{Call, CallError, NAME, Position, definition, tool};

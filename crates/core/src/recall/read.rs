@@ -164,6 +164,11 @@ fn offset(text: &str, at: Position, end: bool) -> Option<usize> {
     }
 }
 
+/// The position of a byte, as the tool takes it.
+pub(crate) fn position_at(text: &str, at: usize) -> String {
+    argument(place(text, at))
+}
+
 /// The position of a byte.
 pub(super) fn place(text: &str, at: usize) -> Position {
     let before = &text[..at];

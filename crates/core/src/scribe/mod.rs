@@ -17,6 +17,8 @@ pub struct Material<'a> {
     pub kept: &'a str,
     /// What the person wants the text to pay attention to.
     pub instructions: Option<&'a str>,
+    /// Whether every request in force is told, however much room that takes (G).
+    pub guarantee: bool,
     /// Ranked details of everything that was said, within a budget, leaving out what a text already says.
     pub digest: &'a mut dyn FnMut(DigestWanted<'_>, &mut Counter) -> String,
 }
@@ -51,14 +53,14 @@ pub const NOTES_SECTIONS: [(&str, &str); 10] = [
 pub fn notes(material: &mut Material<'_>, budget: u64, counter: &mut Counter) -> String {
     let mut page = Page::new(budget, counter);
     let shares = Shares::of(budget);
-    let facts = material.facts;
+    let (facts, guarantee) = (material.facts, material.guarantee);
     let kept = material.kept;
     let heading = |at: usize| format!("# {}", NOTES_SECTIONS[at].0);
     page.section(&heading(0), |page| parts::title(page, facts));
     page.section(&heading(1), |page| parts::state(page, facts, kept, shares.state));
     page.section(&heading(2), |page| {
         parts::instructions(page, material.instructions);
-        words::write(page, facts, kept, shares.words);
+        words::write(page, facts, kept, words::Room { most: shares.words, guarantee });
         parts::answers(page, facts, kept, shares.small);
     });
     page.section(&heading(3), |page| parts::files(page, facts, shares.files));
@@ -71,41 +73,55 @@ pub fn notes(material: &mut Material<'_>, budget: u64, counter: &mut Counter) ->
 
 /// Writes a summary in nine sections (P5b).
 pub fn summary(material: &mut Material<'_>, budget: u64, counter: &mut Counter) -> String {
-    let mut page = Page::new(budget, counter);
+    let mut page = Page::with_fixed(budget, &SUMMARY_SECTIONS, counter);
     let shares = Shares::of(budget);
-    let facts = material.facts;
+    let (facts, guarantee) = (material.facts, material.guarantee);
     let kept = material.kept;
-    page.section("1. Primary Request and Intent:", |page| {
+    page.fixed(SUMMARY_SECTIONS[0], |page| {
         parts::instructions(page, material.instructions);
         parts::request(page, facts);
     });
-    page.section("3. Files and Code Sections:", |page| parts::files(page, facts, shares.files));
-    page.section("4. Errors and fixes:", |page| parts::errors(page, facts, shares.small));
-    page.section("5. Problem Solving:", |page| parts::commands(page, facts, shares.small));
-    page.section("6. All user messages:", |page| {
-        words::write(page, facts, kept, shares.words);
+    page.fixed(SUMMARY_SECTIONS[1], |page| parts::concepts(page, facts, shares.small));
+    page.fixed(SUMMARY_SECTIONS[2], |page| parts::files(page, facts, shares.files));
+    page.fixed(SUMMARY_SECTIONS[3], |page| parts::errors(page, facts, shares.small));
+    page.fixed(SUMMARY_SECTIONS[4], |page| parts::commands(page, facts, shares.small));
+    page.fixed(SUMMARY_SECTIONS[5], |page| {
+        words::write(page, facts, kept, words::Room { most: shares.words, guarantee });
         parts::answers(page, facts, kept, shares.small);
     });
-    page.section("7. Pending Tasks:", |page| parts::pending(page, facts));
-    page.section("8. Current Work:", |page| {
-        parts::results(page, facts, kept, shares.results);
-        parts::details(page, material.digest, kept);
-    });
-    page.section("9. Optional Next Step:", |page| parts::next_step(page, facts));
+    page.fixed(SUMMARY_SECTIONS[6], |page| parts::pending(page, facts));
+    page.fixed(SUMMARY_SECTIONS[7], |page| parts::results(page, facts, kept, shares.results));
+    page.fixed(SUMMARY_SECTIONS[8], |page| parts::next_step(page, facts));
+    page.section("# Details from the record", |page| parts::details(page, material.digest, kept));
     page.finish()
 }
+
+/// The sections of a summary (P5b). All of them are there, whatever the session holds.
+pub const SUMMARY_SECTIONS: [&str; 9] = [
+    "1. Primary Request and Intent:",
+    "2. Key Technical Concepts:",
+    "3. Files and Code Sections:",
+    "4. Errors and fixes:",
+    "5. Problem Solving:",
+    "6. All user messages:",
+    "7. Pending Tasks:",
+    "8. Current Work:",
+    "9. Optional Next Step:",
+];
 
 /// Writes a handoff for whoever takes over (P5c).
 pub fn handoff(material: &mut Material<'_>, budget: u64, counter: &mut Counter) -> String {
     let mut page = Page::new(budget, counter);
     let shares = Shares::of(budget);
-    let facts = material.facts;
+    let (facts, guarantee) = (material.facts, material.guarantee);
     let kept = material.kept;
     page.section("## Progress", |page| {
         parts::instructions(page, material.instructions);
         parts::state(page, facts, kept, shares.state);
     });
-    page.section("## What binds", |page| words::write(page, facts, kept, shares.words));
+    page.section("## What binds", |page| {
+        words::write(page, facts, kept, words::Room { most: shares.words, guarantee })
+    });
     page.section("## Files", |page| parts::files(page, facts, shares.files));
     page.section("## Commands and problems", |page| {
         parts::commands(page, facts, shares.small);
@@ -123,7 +139,7 @@ pub fn span(entries: &[Entry], budget: u64, counter: &mut Counter) -> String {
     }
     let mut page = Page::new(budget, counter);
     let shares = Shares::of(budget);
-    words::write(&mut page, &facts, "", shares.words);
+    words::write(&mut page, &facts, "", words::Room { most: shares.words, guarantee: true });
     parts::files(&mut page, &facts, shares.files * 2);
     parts::commands(&mut page, &facts, shares.small * 2);
     parts::errors(&mut page, &facts, shares.small);
@@ -143,6 +159,6 @@ struct Shares {
 impl Shares {
     fn of(budget: u64) -> Self {
         let share = |percent: u64| budget * percent / 100;
-        Self { state: share(10), words: share(30), files: share(8), results: share(8), small: share(4) }
+        Self { state: share(10), words: share(30), files: share(6), results: share(5), small: share(3) }
     }
 }

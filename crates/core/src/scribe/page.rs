@@ -2,6 +2,9 @@
 
 use crate::tokens::Counter;
 
+/// Stands under a heading that there is nothing to say under.
+const NOTHING: &str = "Nothing in the record.";
+
 /// A text that is written line by line until its tokens are spent.
 pub(super) struct Page<'a> {
     text: String,
@@ -12,6 +15,29 @@ pub(super) struct Page<'a> {
 impl<'a> Page<'a> {
     pub(super) fn new(budget: u64, counter: &'a mut Counter) -> Self {
         Self { text: String::new(), left: budget, counter }
+    }
+
+    /// A page that has room for these sections, each with a few words under it, whatever else is written.
+    pub(super) fn with_fixed(budget: u64, headings: &[&str], counter: &'a mut Counter) -> Self {
+        let nothing = counter.text(NOTHING);
+        let fixed: u64 = headings.iter().map(|heading| counter.text(heading) + nothing + 3).sum();
+        Self::new(budget.saturating_sub(fixed), counter)
+    }
+
+    /// A section that the page [has room for](Self::with_fixed): a heading with what `write` puts under it, or a word that this is
+    /// nothing.
+    pub(super) fn fixed(&mut self, heading: &str, write: impl FnOnce(&mut Self)) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(heading);
+        self.text.push('\n');
+        let empty = self.text.len();
+        write(self);
+        if self.text.len() == empty {
+            self.text.push_str(NOTHING);
+            self.text.push('\n');
+        }
     }
 
     /// Adds a line, if it fits.

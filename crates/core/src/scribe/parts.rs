@@ -2,13 +2,22 @@
 
 use super::DigestWanted;
 use super::page::Page;
-use crate::facts::{DirectiveKind, Facts, Status, Touch};
+use crate::MessageId;
+use crate::classify::DirectiveKind;
+use crate::facts::{Facts, Request, Status, Touch};
 use crate::text::{head, middle_cut, one_line};
 use crate::tokens::Counter;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+/// The beginning of a message's id: enough to find the message that a line rests on.
+pub(super) fn short_id(id: &MessageId) -> &str {
+    head(id.as_str(), 8)
+}
 
 pub(super) fn title(page: &mut Page<'_>, facts: &Facts) {
-    if let Some(first) = facts.turns().first() {
-        let title: Vec<&str> = first.asked.split_whitespace().take(10).collect();
+    if let Some(first) = facts.requests().first_task() {
+        let title: Vec<&str> = first.ask.text.split_whitespace().take(10).collect();
         page.line(&one_line(&title.join(" "), 80));
     }
 }
@@ -19,26 +28,47 @@ pub(super) fn instructions(page: &mut Page<'_>, instructions: Option<&str>) {
     }
 }
 
-/// The first request and the newest one.
+/// The first request in force and the newest one.
 pub(super) fn request(page: &mut Page<'_>, facts: &Facts) {
-    let turns = facts.turns();
-    if let Some(first) = turns.first() {
-        page.line(&format!("First request: {}", first.asked));
+    let line = |name: &str, request: &Request| {
+        format!(
+            "{name} request [{}]: {}",
+            head(request.ask.message.as_str(), 8),
+            one_line(&request.ask.text, 200)
+        )
+    };
+    let (first, newest) = (facts.requests().first_task(), facts.requests().newest());
+    if let Some(first) = first {
+        page.line(&line("First", first));
     }
-    if let [_, .., last] = turns {
-        page.line(&format!("Newest request: {}", last.asked));
+    if let Some(newest) = newest.filter(|newest| first.is_none_or(|first| first.seen != newest.seen)) {
+        page.line(&line("Newest", newest));
     }
 }
 
 /// What is in flight, what the model said last, what is open.
 pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
-    if let Some(turn) = facts.turns().last() {
-        page.line(&format!("Newest request [{}]: {}", head(turn.id.as_str(), 8), turn.asked));
+    if let Some(newest) = facts.requests().newest() {
+        let ask = &newest.ask;
+        let passages = ask.passages();
+        let text = match passages.iter().all(|passage| kept.contains(passage)) {
+            true => one_line(&ask.text, 200),
+            false => passages.join("\n"),
+        };
+        page.line(&format!("Newest request [{}]: {text}", short_id(&ask.message)));
     }
     if let Some(said) = facts.last_answer()
         && !kept.contains(said.text.trim())
     {
-        page.line(&format!("Last said by the assistant: {}", middle_cut(said.text.trim(), 900)));
+        let id = short_id(&said.id);
+        page.line(&format!("Last said by the assistant [{id}]: {}", middle_cut(said.text.trim(), 900)));
+    }
+    if let Some(message) = facts.todos_message().filter(|_| !facts.todos().is_empty()) {
+        page.line(&format!("Tasks [{}]:", short_id(message)));
+    }
+    let handles = facts.open_handles().iter().filter(|handle| !kept.contains(&handle.id));
+    for handle in handles {
+        page.line(&format!("- running: {} ({})", handle.id, one_line(&handle.what, 80)));
     }
     pending(page, facts);
     let failing = facts.tests().iter().rev().filter(|run| !run.passed).map(|run| {
@@ -47,14 +77,17 @@ pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
         } else {
             run.failing.join(", ")
         };
-        format!("- failing: `{}` {what}", one_line(&run.command, 120))
+        format!("- failing: `{}` {what} [{}]", one_line(&run.command, 120), short_id(&run.message))
     });
     page.lines(most / 2, failing);
     let errors = facts.open_errors().collect::<Vec<_>>();
     let newest = errors.iter().rev().take(4);
     page.lines(
         most / 2,
-        newest.map(|error| format!("- open error: {} (`{}`)", error.line, one_line(&error.source, 80))),
+        newest.map(|error| {
+            let id = short_id(&error.message);
+            format!("- open error: {} (`{}`) [{id}]", error.line, one_line(&error.source, 80))
+        }),
     );
 }
 
@@ -76,8 +109,8 @@ pub(super) fn next_step(page: &mut Page<'_>, facts: &Facts) {
     if let Some(todo) = facts.todos().iter().find(|todo| todo.status != Status::Done) {
         page.line(&format!("Go on with: {}", todo.text));
     }
-    if let Some(turn) = facts.turns().last() {
-        page.line(&format!("In the user's words: \"{}\"", turn.asked));
+    if let Some(newest) = facts.requests().newest() {
+        page.line(&format!("In the user's words: \"{}\"", one_line(&newest.ask.text, 200)));
     }
 }
 
@@ -85,6 +118,20 @@ pub(super) fn next_step(page: &mut Page<'_>, facts: &Facts) {
 pub(super) fn answers(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
     let unseen = facts.answers().iter().rev().filter(|said| !kept.contains(said.text.as_str()));
     page.lines(most, unseen.map(|said| format!("Answered when asked: {}", one_line(&said.text, 600))));
+}
+
+/// The kinds of files that the session worked on, most files first.
+pub(super) fn concepts(page: &mut Page<'_>, facts: &Facts, most: u64) {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in facts.files() {
+        if let Some(kind) = Path::new(&file.path).extension().and_then(|kind| kind.to_str()) {
+            *kinds.entry(kind).or_default() += 1;
+        }
+    }
+    let mut kinds: Vec<(&str, usize)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, files)| std::cmp::Reverse(*files));
+    let line = kinds.iter().take(8).map(|(kind, files)| format!(".{kind} ({files})")).collect::<Vec<_>>();
+    page.lines(most, (!line.is_empty()).then(|| format!("- kinds of files: {}", line.join(", "))));
 }
 
 /// Changed files, then those read most recently.
@@ -125,7 +172,7 @@ pub(super) fn commands(page: &mut Page<'_>, facts: &Facts, most: u64) {
 
 /// Errors seen and whether they stand, and what the user corrected.
 pub(super) fn errors(page: &mut Page<'_>, facts: &Facts, most: u64) {
-    let corrections = facts.directives().iter().rev().filter(|d| d.kind == DirectiveKind::Correction);
+    let corrections = facts.requests().directives().rev().filter(|d| d.kind == DirectiveKind::Correction);
     let said = page.text().to_owned();
     page.lines(
         most / 2,
@@ -140,9 +187,17 @@ pub(super) fn errors(page: &mut Page<'_>, facts: &Facts, most: u64) {
 
 /// How turns ended, newest first: what the user was told.
 pub(super) fn results(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
-    let turns = facts.turns().iter().rev().filter_map(|turn| {
+    let superseded: HashSet<&crate::MessageId> = facts
+        .requests()
+        .all()
+        .iter()
+        .filter(|request| !request.is_in_force())
+        .map(|request| &request.ask.message)
+        .collect();
+    let said = page.text().to_owned();
+    let turns = facts.turns().iter().rev().filter(|turn| !superseded.contains(&turn.id)).filter_map(|turn| {
         let answer = turn.answer.as_deref()?;
-        (!kept.contains(answer))
+        (!kept.contains(answer) && !said.contains(head(answer.trim(), 80)))
             .then(|| format!("- {} → {}", one_line(&turn.asked, 60), one_line(answer, 320)))
     });
     page.lines(most, turns);

@@ -1,93 +1,103 @@
-//! The user's own words, within a budget: binding sentences first, whole messages where they fit.
+//! What was asked for, verbatim: every request in force, then the rules of what was pasted with the first and the newest one.
 
 use super::page::Page;
-use crate::facts::{Directive, DirectiveKind, Facts, Said};
-use crate::{MessageId, text};
-use std::collections::{HashMap, HashSet};
+use crate::MessageId;
+use crate::compaction::REQUESTS_SHARE;
+use crate::facts::{Facts, Request};
+use crate::text;
+use std::collections::HashSet;
 
-/// How much of a message is told.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Nothing,
-    /// Its binding sentences.
-    Sentences,
-    /// All of it.
-    Whole,
+/// How much may be told.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    /// Tokens; with the guarantee they bound only what is told beyond the requests in force.
+    pub(super) most: u64,
+    /// Whether requests in force are told however many they are, as long as the page has room (G).
+    pub(super) guarantee: bool,
 }
 
-/// Writes what the user said, oldest first, each with the id of its message. What `shown` already says is left out.
-pub(super) fn write(page: &mut Page<'_>, facts: &Facts, shown: &str, most: u64) {
-    let words = facts.words();
-    let mut by_message: HashMap<&MessageId, Vec<&Directive>> = HashMap::new();
-    for directive in facts.directives() {
-        by_message.entry(&directive.message).or_default().push(directive);
-    }
-    let none = Vec::new();
-    let of = |said: &Said| by_message.get(&said.id).unwrap_or(&none);
-    let mut left = most.min(page.left());
-    let mut told = vec![Told::Nothing; words.len()];
-    let visible: Vec<bool> = words.iter().map(|said| shown.contains(said.text.trim())).collect();
-
-    // Prohibitions and corrections of all times, then every binding sentence, newest first.
-    for urgent in [true, false] {
-        for at in (0..words.len()).rev().filter(|&at| !visible[at]) {
-            let sentences = of(&words[at]);
-            let is_urgent = sentences.iter().any(|d| match d.kind {
-                DirectiveKind::Prohibition | DirectiveKind::Correction => true,
-                DirectiveKind::Instruction | DirectiveKind::Decision => false,
-            });
-            if told[at] != Told::Nothing || sentences.is_empty() || is_urgent != urgent {
-                continue;
-            }
-            let cost = page.counter().text(&excerpt(&words[at], sentences)) + 1;
-            if cost <= left {
-                left -= cost;
-                told[at] = Told::Sentences;
-            }
+/// Writes the requests in force, oldest first, each with the id of its message. What `shown` already says is left out.
+pub(super) fn write(page: &mut Page<'_>, facts: &Facts, shown: &str, room: Room) {
+    let Room { most, guarantee } = room;
+    let requests: Vec<&Request> = facts.requests().in_force().collect();
+    let first = facts.requests().first_task().map(|request| &request.ask.message);
+    let newest = facts.requests().newest().map(|request| &request.ask.message);
+    let mut left = most;
+    // Where requests alone would fill the page, the older ones are told by the sentences that bind.
+    let mut promised = page.left() * REQUESTS_SHARE / 10;
+    let mut is_whole: HashSet<&MessageId> = HashSet::new();
+    let by_importance = requests.iter().rev().filter(|request| Some(&request.ask.message) != first);
+    for request in requests.iter().filter(|request| Some(&request.ask.message) == first).chain(by_importance)
+    {
+        let cost: u64 = request.ask.passages().iter().map(|passage| page.counter().text(passage) + 8).sum();
+        if cost <= promised {
+            promised -= cost;
+            is_whole.insert(&request.ask.message);
         }
     }
-    // Then whole messages: the first, which holds the task, and the newest ones.
-    let order = (0..words.len().min(1)).chain((1..words.len()).rev());
-    for at in order.filter(|&at| !visible[at]) {
-        let before = match told[at] {
-            Told::Nothing => 0,
-            Told::Sentences | Told::Whole => page.counter().text(&excerpt(&words[at], of(&words[at]))) + 1,
-        };
-        let cost = page.counter().text(&whole(&words[at])) + 1;
-        if cost <= left + before {
-            left = left + before - cost;
-            told[at] = Told::Whole;
-        }
-    }
+    // "continue" ten times is told once.
     let mut once: HashSet<&str> = HashSet::new();
-    for (said, told) in words.iter().zip(&told) {
-        match told {
-            Told::Nothing => {}
-            // "continue" ten times is said once.
-            Told::Whole if !once.insert(said.text.trim()) => {}
-            Told::Whole => {
-                page.line(&whole(said));
-            }
-            Told::Sentences => {
-                page.line(&excerpt(said, of(said)));
+    for request in requests {
+        let ask = &request.ask;
+        let is_shown = ask.passages().iter().all(|passage| shown.contains(passage));
+        if !is_shown && once.insert(ask.text.trim()) {
+            let whole = whole(request);
+            let cost = page.counter().text(&whole) + 1;
+            let is_promised = guarantee && is_whole.contains(&ask.message);
+            let excerpt = if guarantee && !is_promised { sentences(request) } else { excerpt(request) };
+            if cost <= left || (is_promised && ask.is_short()) {
+                left = left.saturating_sub(cost);
+                page.line(&whole);
+            } else if !excerpt.is_empty() && (guarantee || page.counter().text(&excerpt) < left) {
+                left = left.saturating_sub(page.counter().text(&excerpt));
+                page.line(&excerpt);
             }
         }
+        // Much of a task may stand in what was pasted with it.
+        if [first, newest].contains(&Some(&ask.message)) {
+            left = left.saturating_sub(write_pasted_rules(page, request, shown, most / 2));
+        }
     }
+}
+
+/// Returns the tokens spent.
+fn write_pasted_rules(page: &mut Page<'_>, request: &Request, shown: &str, most: u64) -> u64 {
+    let rules: Vec<&String> =
+        request.ask.pasted_rules.iter().filter(|rule| !shown.contains(rule.as_str())).collect();
+    if rules.is_empty() {
+        return 0;
+    }
+    let before = page.left();
+    let lead = format!("[{}, pasted text, not the user's words]", tag(&request.ask.message));
+    page.lines(most, std::iter::once(lead.as_str()).chain(rules.into_iter().map(String::as_str)));
+    before - page.left()
 }
 
 fn tag(id: &MessageId) -> &str {
     text::head(id.as_str(), 8)
 }
 
-fn whole(said: &Said) -> String {
-    format!("[{}] {}", tag(&said.id), said.text.trim())
+fn whole(request: &Request) -> String {
+    format!("[{}{}] {}", tag(&request.ask.message), by(request), request.ask.text.trim())
 }
 
-fn excerpt(said: &Said, sentences: &[&Directive]) -> String {
-    let mut line = format!("[{}, in part]", tag(&said.id));
-    for directive in sentences {
-        line.push('\n');
-        line.push_str(&directive.sentence);
+fn excerpt(request: &Request) -> String {
+    format!("[{}{}, in part]\n{}", tag(&request.ask.message), by(request), request.ask.passages().join("\n"))
+}
+
+/// The sentences that bind; nothing, if none does.
+fn sentences(request: &Request) -> String {
+    let sentences: Vec<&str> =
+        request.ask.directives.iter().map(|directive| directive.sentence.as_str()).collect();
+    if sentences.is_empty() {
+        return String::new();
     }
-    line
+    format!("[{}{}, in part]\n{}", tag(&request.ask.message), by(request), sentences.join("\n"))
+}
+
+fn by(request: &Request) -> &'static str {
+    match request.ask.author {
+        crate::classify::Author::User => "",
+        crate::classify::Author::Agent => ", from another agent",
+    }
 }

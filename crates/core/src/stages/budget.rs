@@ -1,14 +1,28 @@
-//! P1, tool result budget: a result that is too long is put aside, and a preview stands for it.
+//! P1, tool result budget: a result that is too long is put aside, and a placeholder stands for it.
 //!
-//! What is decided about a result never flips: what was sent is not touched again, whether whole or as a preview.
+//! Two rules, by the profile. [`propose`] goes by size, as the source system does: results over a number of characters are
+//! put aside, whatever room there is. [`fit`] goes by the window: only when a request would not fit otherwise, as few
+//! results as needed, and each keeps as much of its beginning and its end as there is room for.
+//!
+//! What is decided about a result never flips: what was sent is not touched again, whether whole or as a placeholder. What
+//! the model reads back is never put aside.
 
+mod placeholder;
+
+pub use placeholder::{Placeholder, ROW_CHARS, recognise, rows};
+
+use super::pairing::pairs;
 use super::result::{self, Place, Shown};
-use super::{Proposal, Scene, freed_by, handle, repeated};
+use super::{Proposal, Scene, freed_by, repeated, snip};
+use crate::facts::Action;
 use crate::profile::BudgetLimits;
-use crate::text::head;
 use crate::tokens::Counter;
-use crate::{Block, Body, CallId, Entry, GroupId, MessageId, ResultContent, Role, Stage, ToolResult};
-use std::collections::HashMap;
+use crate::{
+    Block, Body, CallId, Entry, GroupId, MessageId, ResultContent, Role, Stage, ToolCall, ToolResult, recall,
+};
+use placeholder::Source;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// What the budget proposes: an edit, and the texts to save before it is made.
@@ -16,7 +30,7 @@ use std::ops::Range;
 pub struct Outcome {
     /// The edit.
     pub proposal: Proposal,
-    /// The texts that the previews stand for.
+    /// The texts that the placeholders stand for.
     pub persist: Vec<Persisted>,
 }
 
@@ -31,43 +45,65 @@ pub struct Persisted {
     pub text: String,
 }
 
+/// The folder of saved results, below the session's folder.
+pub const FOLDER: &str = "tool-results";
+
+/// How saved results can be read.
+#[derive(Clone, Copy)]
+pub struct SavedFiles<'a> {
+    /// The path of a file below the session's folder; `None`: nothing is saved.
+    pub path: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether the model has a tool that may read them.
+    pub are_readable: bool,
+}
+
 /// Puts aside each new result over [`result_chars`](BudgetLimits::result_chars); then, where all results between two
 /// answers of the model have more than [`message_chars`](BudgetLimits::message_chars) together, the largest of them
-/// until they fit. Nothing is replaced by something that has as many tokens.
-///
-/// `place` says how the model is told where the file of [`file_name`] is; it is asked with the id that names the file.
+/// until they fit. Results of [exempt](BudgetLimits::exempt) tools stay. Nothing is replaced by something that has as many
+/// tokens, and nothing at all where the model could not read it back.
 pub fn propose(
     scene: &Scene<'_>,
     limits: &BudgetLimits,
+    saved: SavedFiles<'_>,
     counter: &mut Counter,
-    place: &dyn Fn(&CallId) -> String,
 ) -> Option<Outcome> {
-    let mut desk = Desk {
-        scene,
-        shown: Shown::of(scene.entries),
-        limits,
-        counter,
-        place,
-        names: Names::of(scene.entries),
-        chosen: Vec::new(),
-        persist: Vec::new(),
-        freed: 0,
-    };
-    let repeated = repeated(scene.entries);
-    for run in runs(scene.entries).filter(|run| run.end > scene.sent) {
-        let mut items: Vec<Item> = Vec::new();
-        for at in run {
-            let entry = &scene.entries[at];
-            let is_fixed = at < scene.sent || entry.pinned.is_some() || repeated.contains(&entry.message.id);
-            for (place, result) in desk.shown.results(at) {
-                let decided =
-                    is_fixed || !result::takes_words(result) || desk.shown.is_replaced(entry, place);
-                items.push(Item { place, chars: chars(result), decided });
-            }
-        }
-        desk.fit(items);
+    if !scene.tools.recall && !saved.are_readable {
+        return None;
     }
-    desk.finish()
+    let mut stage = Budget::new(scene, limits, saved, counter);
+    for run in runs(scene.entries).filter(|run| run.end > scene.sent) {
+        let items = stage.items(run);
+        stage.fit_sizes(items);
+    }
+    stage.finish("too long to send whole")
+}
+
+/// Frees `excess` tokens, or as many as possible, of results that the model has not seen: the largest first, as few as
+/// needed. Results of [exempt](BudgetLimits::exempt) tools go last.
+pub fn fit(
+    scene: &Scene<'_>,
+    limits: &BudgetLimits,
+    saved: SavedFiles<'_>,
+    excess: u64,
+    counter: &mut Counter,
+) -> Option<Outcome> {
+    let mut stage = Budget::new(scene, limits, saved, counter);
+    let last = runs(scene.entries).last()?;
+    let mut items = stage.items(last);
+    items.retain(|item| item.state == State::Open || item.state == State::Exempt);
+    for item in &mut items {
+        item.tokens = stage.tokens(item.place);
+    }
+    items.sort_by_key(|item| (item.state, Reverse(item.tokens), item.place));
+    let mut left = excess;
+    for mut item in items {
+        if left == 0 {
+            break;
+        }
+        let most = item.tokens.saturating_sub(left);
+        left = left.saturating_sub(stage.put_aside(&mut item, Show::Within(most)));
+    }
+    stage.finish("cut to fit into the window")
 }
 
 /// The file that a call's result is saved to: `tool-results/<id>.txt`. No two ids name the same file, and none names a
@@ -84,12 +120,12 @@ pub fn file_name(call: &CallId) -> String {
     let id = call.as_str();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_plain) && !is_device(id) {
-        return format!("tool-results/{id}.txt");
+        return format!("{FOLDER}/{id}.txt");
     }
     // The dot keeps these names apart from all plain ones.
     let legible: String = id.chars().filter(|&c| is_plain(c)).take(40).collect();
     let hash = blake3::hash(id.as_bytes()).to_hex();
-    format!("tool-results/{legible}.{}.txt", &hash[..32])
+    format!("{FOLDER}/{legible}.{}.txt", &hash[..32])
 }
 
 /// Names that Windows keeps for devices, whatever their extension.
@@ -136,83 +172,198 @@ fn chars(result: &ToolResult) -> usize {
     }
 }
 
+/// A result that may be put aside.
 #[derive(Clone, Copy)]
 struct Item {
     place: Place,
     chars: usize,
-    /// It can't be replaced, or was.
-    decided: bool,
+    /// Counted only where the window decides.
+    tokens: u64,
+    state: State,
+}
+
+/// Whether a result may be put aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    /// It may.
+    Open,
+    /// The tool is exempt: only if the request could not be sent otherwise.
+    Exempt,
+    /// It may not, or was: it was sent, is pinned, or is something that the model read back.
+    Decided,
+}
+
+/// What is shown of a result that is put aside.
+#[derive(Clone, Copy)]
+enum Show {
+    /// The beginning, as the limits say.
+    Preview,
+    /// Beginning and end, in so many tokens if that is possible.
+    Within(u64),
 }
 
 /// Collects what is replaced.
-struct Desk<'a> {
+struct Budget<'a> {
     scene: &'a Scene<'a>,
     shown: Shown<'a>,
     limits: &'a BudgetLimits,
+    saved: SavedFiles<'a>,
     counter: &'a mut Counter,
-    place: &'a dyn Fn(&CallId) -> String,
+    calls: HashMap<Place, &'a ToolCall>,
+    repeated: HashSet<&'a MessageId>,
     names: Names,
     chosen: Vec<(Place, Block)>,
     persist: Vec<Persisted>,
     freed: i64,
 }
 
-impl Desk<'_> {
-    /// Makes the results of one API message fit.
-    fn fit(&mut self, mut items: Vec<Item>) {
-        for item in items.iter_mut().filter(|item| !item.decided && item.chars > self.limits.result_chars) {
-            self.put_aside(item);
+impl<'a> Budget<'a> {
+    fn new(
+        scene: &'a Scene<'a>,
+        limits: &'a BudgetLimits,
+        saved: SavedFiles<'a>,
+        counter: &'a mut Counter,
+    ) -> Self {
+        let shown = Shown::of(scene.entries);
+        let calls = pairs(scene.entries, &shown).into_iter().map(|pair| (pair.result, pair.made)).collect();
+        Self {
+            scene,
+            shown,
+            limits,
+            saved,
+            counter,
+            calls,
+            repeated: repeated(scene.entries),
+            names: Names::of(scene.entries),
+            chosen: Vec::new(),
+            persist: Vec::new(),
+            freed: 0,
+        }
+    }
+
+    /// The results of one API message.
+    fn items(&self, run: Range<usize>) -> Vec<Item> {
+        let mut items = Vec::new();
+        for at in run {
+            let entry = &self.scene.entries[at];
+            let is_fixed =
+                at < self.scene.sent || entry.pinned.is_some() || self.repeated.contains(&entry.message.id);
+            for (place, result) in self.shown.results(at) {
+                let is_decided =
+                    is_fixed || !result::takes_words(result) || self.shown.is_replaced(entry, place);
+                let state = if is_decided { State::Decided } else { self.state_of(place) };
+                items.push(Item { place, chars: chars(result), tokens: 0, state });
+            }
+        }
+        items
+    }
+
+    fn state_of(&self, place: Place) -> State {
+        let Some(call) = self.calls.get(&place) else { return State::Open };
+        if call.name == recall::NAME && self.scene.tools.recall {
+            return State::Decided;
+        }
+        let read = match Action::of(call) {
+            Action::Read { path } => Some(path),
+            Action::Edit { .. }
+            | Action::Write { .. }
+            | Action::Shell { .. }
+            | Action::Script(_)
+            | Action::Continue { .. }
+            | Action::Search { .. }
+            | Action::Todos(_)
+            | Action::AddTodo(_)
+            | Action::ChangeTodo { .. }
+            | Action::Plan(_)
+            | Action::Delegate { .. }
+            | Action::Web { .. }
+            | Action::Ask
+            | Action::Other => None,
+        };
+        let folder = (self.saved.path)(FOLDER);
+        if let (Some(path), Some(folder)) = (&read, folder)
+            && std::path::Path::new(path).starts_with(folder)
+        {
+            return State::Decided;
+        }
+        let is_exempt = |name: &String| *name == call.name || (name == BudgetLimits::READS && read.is_some());
+        if self.limits.exempt.iter().any(is_exempt) { State::Exempt } else { State::Open }
+    }
+
+    fn tokens(&mut self, place: Place) -> u64 {
+        self.shown.result(place).map_or(0, |(block, _)| self.counter.block(block).total())
+    }
+
+    /// Makes the results of one API message fit their limits in characters. Exempt ones do not count.
+    fn fit_sizes(&mut self, mut items: Vec<Item>) {
+        items.retain(|item| item.state != State::Exempt);
+        let is_over = |item: &&mut Item| item.state == State::Open && item.chars > self.limits.result_chars;
+        for item in items.iter_mut().filter(is_over) {
+            self.put_aside(item, Show::Preview);
         }
         let mut together: usize = items.iter().map(|item| item.chars).sum();
-        if together <= self.limits.message_chars {
-            return;
-        }
-        items.retain(|item| !item.decided);
-        items.sort_by_key(|item| (std::cmp::Reverse(item.chars), item.place));
+        items.retain(|item| item.state == State::Open);
+        items.sort_by_key(|item| (Reverse(item.chars), item.place));
         for item in &mut items {
             if together <= self.limits.message_chars {
                 break;
             }
             let before = item.chars;
-            self.put_aside(item);
+            self.put_aside(item, Show::Preview);
             together = together - before + item.chars;
         }
     }
 
-    /// Replaces one result, if that makes it smaller.
-    fn put_aside(&mut self, item: &mut Item) {
-        item.decided = true;
-        let entry = &self.scene.entries[item.place.0];
-        let Some((block, result)) = self.shown.result(item.place) else { return };
+    /// Replaces one result, if that makes it smaller. Tokens that it frees.
+    fn put_aside(&mut self, item: &mut Item, show: Show) -> u64 {
+        item.state = State::Decided;
+        let Some((block, result)) = self.shown.result(item.place) else { return 0 };
         let text = words(&result.content);
         let name = self.names.name(&result.call, &text);
-        let note = self.preview(&entry.message.id, &name, item.chars, &text);
+        let source = self.source(item.place, &name);
+        let replaced = |note: String| result::with_content(block, result, with_note(&result.content, note));
+        let note = match show {
+            Show::Preview => source.preview(item.chars, &text, self.limits.preview_bytes),
+            Show::Within(most) => {
+                // Texts differ in bytes for a token: less is shown until it fits, but never less than a preview.
+                let mut bytes = (text.len() as u64 * most / item.tokens.max(1)) as usize;
+                loop {
+                    bytes = bytes.max(self.limits.preview_bytes);
+                    let note = source.head_and_tail(item.chars, &text, bytes);
+                    let tokens = self.counter.block(&replaced(note.clone())).total();
+                    if tokens <= most || bytes == self.limits.preview_bytes {
+                        break note;
+                    }
+                    bytes = (bytes as u64 * most / tokens) as usize * 31 / 32;
+                }
+            }
+        };
         let chars = note.chars().count();
-        let with = result::with_content(block, result, with_note(&result.content, note));
+        let with = replaced(note);
         let freed = freed_by(self.counter, block, &with);
         if freed <= 0 {
-            return;
+            return 0;
         }
         item.chars = chars;
         self.freed += freed;
         self.chosen.push((item.place, with));
         self.persist.push(Persisted { call: result.call.clone(), file_name: file_name(&name), text });
+        freed as u64
     }
 
-    fn preview(&self, message: &MessageId, name: &CallId, chars: usize, text: &str) -> String {
-        let at = (self.place)(name);
-        let recall = match self.scene.tools.recall {
-            true => format!("{}\n", handle(message)),
-            false => String::new(),
-        };
-        let shown = head(text, self.limits.preview_bytes);
-        let size = size(self.limits.preview_bytes);
-        format!(
-            "<persisted-output>\nOutput too large ({chars} chars). Full output saved to: {at}\n{recall}\nPreview (first {size}):\n{shown}\n</persisted-output>"
-        )
+    /// Where a result can be read back. A path that the model can't open is named only where nothing else can be.
+    fn source(&self, (at, b): Place, name: &CallId) -> Source {
+        let message = &self.scene.entries[at].message;
+        let handle = self.scene.tools.recall.then(|| match message.blocks.len() {
+            0 | 1 => snip::tag(&message.id),
+            _ => format!("{}.{}", snip::tag(&message.id), b + 1),
+        });
+        let is_readable = self.saved.are_readable;
+        let path = (self.saved.path)(&file_name(name)).filter(|_| is_readable || handle.is_none());
+        Source { path, is_readable, handle }
     }
 
-    fn finish(mut self) -> Option<Outcome> {
+    fn finish(mut self, why: &str) -> Option<Outcome> {
         if self.chosen.is_empty() {
             return None;
         }
@@ -225,7 +376,7 @@ impl Desk<'_> {
             .map(|((at, b), with)| result::replace(&entries[at].message.id, b, with))
             .collect();
         let results = if count == 1 { "1 tool result was" } else { &format!("{count} tool results were") };
-        let reason = format!("{results} too long to send whole");
+        let reason = format!("{results} {why}");
         let proposal = Proposal { stage: Stage::Budget, reason, ops, freed: self.freed };
         Some(Outcome { proposal, persist: self.persist })
     }
@@ -272,14 +423,6 @@ fn with_note(content: &ResultContent, note: String) -> ResultContent {
         }),
     };
     ResultContent::Parts(parts.iter().filter_map(keep).collect())
-}
-
-fn size(bytes: usize) -> String {
-    if bytes >= 1_024 && bytes.is_multiple_of(1_024) {
-        format!("{} KB", bytes / 1_024)
-    } else {
-        format!("{bytes} bytes")
-    }
 }
 
 /// How many results of the view answer each call. Where several answer one, each is saved under a name of its own.

@@ -13,7 +13,7 @@ use super::result::{self, Place, Shown, takes_words, with_content};
 use super::{Proposal, Scene, freed_by, handle, repeated};
 use crate::profile::{MicrocompactLimits, ServerLimits};
 use crate::tokens::Counter;
-use crate::{ResultContent, Role, Stage};
+use crate::{ResultContent, Role, Stage, ToolResult};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -59,23 +59,33 @@ pub fn propose_pressure(
     Some(proposal)
 }
 
-/// Whether the last answer of the model is known to be too old for the provider's cache.
+/// Returns whether the last answer of the model is known to be too old for the provider's cache.
 fn is_cold(scene: &Scene<'_>, limits: &MicrocompactLimits) -> bool {
     let last = scene.entries.iter().rfind(|entry| entry.message.role == Role::Assistant);
-    match (scene.now, last.and_then(|entry| entry.message.at)) {
-        (Some(now), Some(at)) => now.duration_since(at) > SignedDuration::from_mins(limits.cold_minutes),
-        (None, _) | (_, None) => false,
+    match (limits.cold_minutes, scene.now, last.and_then(|entry| entry.message.at)) {
+        (Some(minutes), Some(now), Some(at)) => now.duration_since(at) > SignedDuration::from_mins(minutes),
+        (None, _, _) | (_, None, _) | (_, _, None) => false,
+    }
+}
+
+/// Returns whether a result was cleared in the view already.
+fn is_cleared(result: &ToolResult) -> bool {
+    match &result.content {
+        ResultContent::Text(text) => text.starts_with(CLEARED),
+        ResultContent::Parts(_) => false,
     }
 }
 
 /// The results that may be cleared, oldest first: those of the tools named, by the call that each answers.
 fn clearable(scene: &Scene<'_>, shown: &Shown<'_>, limits: &MicrocompactLimits) -> Vec<Place> {
     let tools: HashSet<&str> = limits.tools.iter().map(String::as_str).collect();
+    // What stands behind the last answer the model has not seen yet.
+    let answered = scene.entries.iter().rposition(|entry| entry.message.role == Role::Assistant).unwrap_or(0);
     pairs(scene.entries, shown)
         .into_iter()
         .filter(|pair| tools.contains(pair.made.name.as_str()))
         .map(|pair| pair.result)
-        .filter(|place| scene.entries[place.0].pinned.is_none())
+        .filter(|place| place.0 < answered && scene.entries[place.0].pinned.is_none())
         .collect()
 }
 
@@ -92,7 +102,7 @@ fn clear(scene: &Scene<'_>, limits: &MicrocompactLimits, counter: &mut Counter) 
     for &place in old(&clearable(scene, &shown, limits), limits) {
         let entry = &scene.entries[place.0];
         let Some((block, found)) = shown.result(place) else { continue };
-        if repeated.contains(&entry.message.id) || !takes_words(found) {
+        if repeated.contains(&entry.message.id) || !takes_words(found) || is_cleared(found) {
             continue;
         }
         let note = match scene.tools.recall {
@@ -114,15 +124,39 @@ fn clear(scene: &Scene<'_>, limits: &MicrocompactLimits, counter: &mut Counter) 
     Some(Proposal { stage: Stage::Microcompact, reason, ops, freed })
 }
 
-/// What the provider is asked to clear by itself (W4): the value of `context_management.edits`.
-pub fn server_edits(limits: &ServerLimits) -> Value {
-    json!([
-        // The provider wants this one first.
-        {"type": "clear_thinking_20251015", "keep": "all"},
-        {
-            "type": "clear_tool_uses_20250919",
-            "trigger": {"type": "input_tokens", "value": limits.trigger_tokens},
-            "clear_at_least": {"type": "input_tokens", "value": limits.clear_tokens}
+/// The feature that a request's `anthropic-beta` header must name before it may carry `context_management` (W4).
+pub const SERVER_EDITS_BETA: &str = "context-management-2025-06-27";
+
+/// Whether the model thinks before it answers a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinking {
+    /// It does.
+    On,
+    /// It does not. The provider rejects an edit of thinking blocks then.
+    Off,
+}
+
+impl Thinking {
+    /// Reads the `thinking` key of a request.
+    pub fn from_request(thinking: Option<&Value>) -> Self {
+        match thinking.and_then(|thinking| thinking["type"].as_str()) {
+            Some("disabled") | None => Self::Off,
+            Some(_) => Self::On,
         }
-    ])
+    }
+}
+
+/// The edits that the provider is asked to make by itself (W4): the value of `context_management.edits`.
+pub fn server_edits(limits: &ServerLimits, thinking: Thinking) -> Value {
+    // The provider wants the edit of thinking blocks first.
+    let thoughts = json!({"type": "clear_thinking_20251015", "keep": "all"});
+    let results = json!({
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": limits.trigger_tokens},
+        "clear_at_least": {"type": "input_tokens", "value": limits.clear_tokens}
+    });
+    match thinking {
+        Thinking::On => json!([thoughts, results]),
+        Thinking::Off => json!([results]),
+    }
 }

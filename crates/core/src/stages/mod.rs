@@ -98,6 +98,11 @@ fn freed_by(counter: &mut Counter, shown: &Block, with: &Block) -> i64 {
 }
 
 /// How a placeholder names what it stands for, to a model that has `Recall`.
+pub(crate) fn recall_handle(id: &MessageId) -> String {
+    handle(id)
+}
+
+/// See [`recall_handle`].
 fn handle(id: &MessageId) -> String {
     format!("[recall:{}]", snip::tag(id))
 }
@@ -106,6 +111,15 @@ fn handle(id: &MessageId) -> String {
 fn repeated(entries: &[Entry]) -> HashSet<&MessageId> {
     let mut seen = HashSet::with_capacity(entries.len());
     entries.iter().map(|entry| &entry.message.id).filter(|id| !seen.insert(*id)).collect()
+}
+
+/// The same result with other content.
+pub(crate) fn with_result_content(
+    block: &Block,
+    result: &crate::ToolResult,
+    content: crate::ResultContent,
+) -> Block {
+    result::with_content(block, result, content)
 }
 
 /// Whether a message sets the stage rather than tells the story: what the system, the application or project files say

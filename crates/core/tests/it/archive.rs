@@ -61,7 +61,7 @@ fn session() -> Vec<Message> {
 fn the_digest_tells_the_work_in_order_with_answers_behind_their_calls() {
     let text = digest(&archive(&session()), 1_000, &[]);
     insta::assert_snapshot!(text, @"
-    $ cargo test -p uploader --locked → retry_upload ... FAILED src/retry.rs:120 panicked: E0308 exit code 101
+    $ cargo test -p uploader --locked → retry_upload src/retry.rs:120 E0308 exit code 101
     said: backoff_limit in src/retry.rs, which caps at 250
     Edit src/retry.rs: backoff_limit + jitter_ms
     ");
@@ -133,6 +133,42 @@ fn beyond_the_bound_the_older_half_is_forgotten() {
     let text = digest(&archive, 100_000, &[]);
     assert!(text.contains("name_number_999") && !text.contains("name_number_1 "), "{text}");
     assert!(text.split(';').count() <= 101);
+}
+
+#[test]
+fn paths_are_told_from_where_the_session_runs() {
+    let mut archive = Archive::default();
+    archive.set_cwd("/w/app/");
+    archive.push(&call(
+        "1",
+        "Bash",
+        json!({"command": "wc /w/app/src/a.rs /w/other/b.rs", "workdir": "/w/app"}),
+    ));
+    assert_eq!(digest(&archive, 1_000, &[]), "$ wc src/a.rs /w/other/b.rs");
+}
+
+#[test]
+fn a_listing_that_is_worked_through_keeps_its_other_entries() {
+    let listing = |name: &str| (1..=8).map(|i| format!("{name}/part_{i}.rs")).collect::<Vec<_>>();
+    let mut messages = vec![
+        call("1", "Glob", json!({"pattern": "*"})),
+        result("1", &listing("worked/on").join("\n")),
+        call("2", "Glob", json!({"pattern": "*"})),
+        result("2", &listing("passed/by").join("\n")),
+    ];
+    for (i, path) in listing("worked/on").iter().take(4).enumerate() {
+        messages.push(call(&format!("v{i}"), "Read", json!({"file_path": path})));
+    }
+    let text = digest(&archive(&messages), 75, &[]);
+    let entries = |name: &str| listing(name).iter().filter(|path| text.contains(path.as_str())).count();
+    assert_eq!((entries("worked/on"), entries("passed/by")), (6, 0), "{text}");
+}
+
+#[test]
+fn lines_of_code_inside_a_string_begin_where_they_began() {
+    let patch =
+        call("1", "exec", json!({"code": "+\\tif broken_down(here, and there) {\\n+\\t\\tt.Fatalf(x)"}));
+    assert_eq!(digest(&archive(&[patch]), 1_000, &[]), "$ exec broken_down\\tt.Fatalf");
 }
 
 #[test]

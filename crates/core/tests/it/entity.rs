@@ -82,7 +82,23 @@ fn letters_of_other_scripts_separate() {
 
 #[test]
 fn escapes_of_json_inside_text_are_no_part_of_words() {
-    assert_eq!(texts(r#"{\"a\":\"x\nuse_this\tthat_one\"}"#), ["use_this", "that_one"]);
+    assert_eq!(
+        texts(r#"{\"a\":\"x\nuse_this\tthat_one\"}"#),
+        [r"x\nuse_this\tthat_one\", "use_this", "that_one"]
+    );
+}
+
+#[test]
+fn strings_in_code_inside_a_string_are_quoted_as_they_stand_there() {
+    let text = r#"const patch = "+\tadd(\"first part\", \"second\")\n+\trun_it(\"third\")";"#;
+    assert_eq!(texts(text), [r"first part\", r"second\", "run_it", r"third\"]);
+}
+
+#[test]
+fn the_line_that_grep_writes_behind_a_file_in_its_context_is_no_part_of_the_path() {
+    assert_eq!(texts("src/a.rs-12-let_it be"), ["src/a.rs", "let_it"]);
+    assert_eq!(texts("src/a.rs-12- let_it"), ["src/a.rs", "let_it"]);
+    assert_eq!(texts("src/a-12-b/c.rs and docs/v1-2-3"), ["src/a-12-b/c.rs", "docs/v1-2-3"]);
 }
 
 #[test]

@@ -6,3 +6,4 @@ mod collapse;
 mod kit;
 mod microcompact;
 mod snip;
+mod unseen;

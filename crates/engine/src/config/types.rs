@@ -16,7 +16,7 @@ pub struct Window {
     pub max_output: Option<u64>,
     /// How long the provider's cache lives.
     pub cache_ttl: Ttl,
-    /// Whether the provider can edit its cache (P3b).
+    /// Whether the provider can edit its cache (P3b), on Anthropic's wire.
     pub cache_edits: bool,
 }
 
@@ -53,17 +53,28 @@ pub struct AgentSettings {
     pub instructions: String,
     /// Whether it may fetch pages.
     pub web_fetch: bool,
+    /// Seconds that `exec` waits at its end for notes and memories that a model is writing.
+    pub finish_seconds: u64,
 }
 
 impl Default for AgentSettings {
     fn default() -> Self {
-        Self { max_steps: 200, instructions: String::new(), web_fetch: false }
+        Self { max_steps: 200, instructions: String::new(), web_fetch: false, finish_seconds: 60 }
     }
 }
 
 impl AgentSettings {
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.max_steps == 0 { Err("a turn has at least one step".to_owned()) } else { Ok(()) }
+        if self.max_steps == 0 {
+            return Err("a turn has at least one step".to_owned());
+        }
+        if self.finish_seconds == 0 {
+            return Err(
+                "at least one second, or what was just asked of the model would be paid for and lost"
+                    .to_owned(),
+            );
+        }
+        Ok(())
     }
 }
 

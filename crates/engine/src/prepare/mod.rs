@@ -13,6 +13,8 @@ use history::{Earlier, weight};
 use jiff::Timestamp;
 use std::collections::HashMap;
 use throughline_core::cost::Observed;
+use throughline_core::facts::Facts;
+use throughline_core::guarantee::{Required, Retold, Violation};
 use throughline_core::pipeline::{Journal, Moment, Pass, Pipeline, Settings};
 use throughline_core::profile::Profile;
 use throughline_core::stages::{OwnTools, Proposal, snip};
@@ -28,14 +30,26 @@ pub struct Options {
     pub window: Option<u64>,
     /// Which of our own tools the model gets.
     pub tools: OwnTools,
-    /// Whether the provider can edit its cache (P3b).
+    /// Whether the client's model may read results that were saved to files.
+    pub reads_saved_files: bool,
+    /// Whether the provider can edit its cache (P3b), on Anthropic's wire.
     pub cache_edits: bool,
+    /// Whether requests may carry `context_management` (W4), on Anthropic's wire: the provider takes it only with a header
+    /// that names [`SERVER_EDITS_BETA`](throughline_core::stages::microcompact::SERVER_EDITS_BETA).
+    pub server_edits: bool,
 }
 
 impl Options {
     /// A profile with everything else as usual.
     pub fn new(profile: Profile) -> Self {
-        Self { profile, window: None, tools: OwnTools::default(), cache_edits: false }
+        Self {
+            profile,
+            window: None,
+            tools: OwnTools::default(),
+            reads_saved_files: false,
+            cache_edits: false,
+            server_edits: true,
+        }
     }
 }
 
@@ -126,6 +140,11 @@ impl Preparer {
         }
     }
 
+    /// Says whether the next request may carry `context_management`: see [`Options::server_edits`].
+    pub fn allow_server_edits(&mut self, allowed: bool) {
+        self.options.server_edits = allowed;
+    }
+
     /// From here on the model has these tools of ours, in requests that bring tools of their own.
     pub fn offer(&mut self, tools: OwnTools) {
         if (self.options.tools, self.offering) == (tools, Offering::Beside) {
@@ -152,11 +171,13 @@ impl Preparer {
     fn new_pipeline(&self, model: &str) -> Pipeline {
         let mut settings = Settings::for_model(model);
         settings.tools = self.options.tools;
-        settings.cache_edits = self.options.cache_edits;
+        settings.reads_saved_files = self.options.reads_saved_files;
+        // Elsewhere nobody would be told of the deletions.
+        settings.cache_edits = self.options.cache_edits && self.wire == Wire::Anthropic;
         if let Some(window) = self.options.window {
             settings.window = window;
         }
-        Pipeline::new(self.options.profile.clone(), settings)
+        Pipeline::new(self.options.profile.clone().live(), settings)
     }
 
     /// Manages one request: [`take`](Self::take), then [`ready`](Self::ready).
@@ -267,7 +288,7 @@ impl Preparer {
         self.layout.bring_up(pipeline, &Pass::default());
         let changes = self.layout.changes_up_to(last, &body, &self.places, &mut self.written)?;
         let Some(mut changes) = changes else { return Ok(None) };
-        self.envelope.write(&body, pipeline, &mut changes);
+        self.envelope.write(&body, pipeline, &self.options, &mut changes);
         Ok(Some(body.rebuild(&changes)?.into_owned()))
     }
 
@@ -298,6 +319,22 @@ impl Preparer {
         &self.sizes
     }
 
+    /// What a request that was changed lacks of the client's own (G), beyond what the pipeline reports.
+    fn violations(&self, body: &Body, pass: &Pass) -> Vec<Violation> {
+        if !pass.changed() {
+            return Vec::new();
+        }
+        let mut facts = Facts::default();
+        let client: Vec<Entry> = body.messages(0..body.len()).map(Entry::from).collect();
+        client.iter().for_each(|entry| facts.push(&entry.message));
+        let sent: Vec<&Message> = self.layout.messages().collect();
+        let mut broken = Required::read(&facts, &client, Retold::Nothing).check(&sent);
+        broken.retain(|it| {
+            !pass.lacks.iter().any(|known| known.need == it.need && known.missing == it.missing)
+        });
+        broken
+    }
+
     /// The request as it is to be sent: what the view shows, with everything else as the client wrote it.
     fn write<E>(
         &mut self,
@@ -312,8 +349,9 @@ impl Preparer {
         } else {
             self.layout.changes(body, &self.places, &mut self.written)?
         };
-        self.envelope.write(body, pipeline, &mut changes);
+        let violations = self.violations(body, &pass);
+        self.envelope.write(body, pipeline, &self.options, &mut changes);
         let bytes = body.rebuild_shared(&changes)?;
-        Ok(Prepared { bytes, pass, repairs, threshold })
+        Ok(Prepared { bytes, pass, repairs, threshold, violations })
     }
 }

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use throughline_core::guarantee::Violation;
 use throughline_core::pipeline::Pass;
 use throughline_core::{Edit, Event, Message, MessageId, Op, Record, View, invariants};
 use throughline_ledger::{Home, LedgerError, resume, session};
@@ -88,6 +89,8 @@ pub struct Prepared {
     pub repairs: Vec<invariants::Repair>,
     /// The size at which the view is replaced, if it ever is.
     pub threshold: Option<u64>,
+    /// What it lacks of the client's own request though it must contain it (G): the client's own is to be sent then.
+    pub violations: Vec<Violation>,
 }
 
 /// Why a request can't be written.

@@ -3,10 +3,12 @@
 //! What the agent would have been sent, what it would have cost, and what of it was needed later. All profiles see the
 //! same messages in the same order and share what is derived from them; only their views differ.
 
+mod guarantee;
 mod recording;
 mod report;
 mod run;
 
+pub use guarantee::GuaranteeReport;
 pub use recording::{Recording, RecordingError};
 pub use report::{CompactionReport, Fates, Mark, NeededReport, Run, Sent, SessionReport, Summary};
 
@@ -38,12 +40,23 @@ pub struct Plan {
     pub timed: bool,
     /// Whether every changed view is also written in each provider's format and read back, to check the rules there.
     pub check_wires: bool,
+    /// Texts that every request must hold once they were said, where the guarantee is kept.
+    pub expected: Vec<String>,
 }
 
 impl Plan {
     /// Profiles in a window, judged.
     pub fn new(profiles: Vec<Profile>, window: u64) -> Self {
-        Self { profiles, window, model: None, judge: true, ttl: Ttl::Never, timed: false, check_wires: false }
+        Self {
+            profiles,
+            window,
+            model: None,
+            judge: true,
+            ttl: Ttl::Never,
+            timed: false,
+            check_wires: false,
+            expected: Vec::new(),
+        }
     }
 }
 
@@ -52,7 +65,7 @@ pub fn replay(recording: &Recording, plan: &Plan) -> SessionReport {
     let model = plan.model.clone().unwrap_or_else(|| recording.model_or_default().to_owned());
     let knowledge = SharedKnowledge::default();
     if let Some(cwd) = &recording.cwd {
-        knowledge.change(|known| known.facts.set_cwd(cwd));
+        knowledge.change(|known| known.set_cwd(cwd));
     }
     let mut lanes: Vec<Lane> = std::iter::once(Profile::off())
         .chain(plan.profiles.iter().filter(|profile| profile.name != "off").cloned())

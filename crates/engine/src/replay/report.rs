@@ -1,5 +1,6 @@
 //! What a replay found.
 
+use super::guarantee::GuaranteeReport;
 use serde::Serialize;
 use throughline_core::Stage;
 use throughline_core::compaction::Trigger;
@@ -48,6 +49,9 @@ pub struct Run {
     pub compactions: Vec<CompactionReport>,
     /// What people should know, with the request at which it was first said.
     pub notices: Vec<(usize, String)>,
+    /// How the guarantee (G) was kept, where the profile asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<GuaranteeReport>,
 }
 
 /// One request.

@@ -1,5 +1,6 @@
 //! One profile's way through a recorded session.
 
+use super::guarantee::{Outgoing, Watch};
 use super::report::{CompactionReport, Fates, Mark, Run, Sent};
 use super::{Judge, Plan, Recording, TOOLS};
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub(super) struct Lane {
     hidden: Fates,
     /// Whether the recording itself breaks rules, as far as it is in the view.
     broken: bool,
+    /// Whether the guarantee (G) is kept, where the profile asks for it.
+    watch: Option<Watch>,
     run: Run,
 }
 
@@ -41,6 +44,7 @@ impl Lane {
         knowledge: &SharedKnowledge,
     ) -> Self {
         let run = Run { profile: profile.name.clone(), ..Run::default() };
+        let watch = profile.guarantee.then(|| Watch::new(&plan.expected));
         let mut settings = Settings::for_model(model);
         settings.window = plan.window;
         settings.overhead = recording.overhead;
@@ -48,13 +52,16 @@ impl Lane {
         settings.tools = TOOLS;
         let sim = CacheSim::new(settings.price.clone(), plan.ttl);
         let pipeline = Pipeline::sharing(profile, settings, knowledge.clone());
-        Self { pipeline, sim, said: 0, hidden: Fates::default(), broken: false, run }
+        Self { pipeline, sim, said: 0, hidden: Fates::default(), broken: false, watch, run }
     }
 
     pub(super) fn request(&mut self, asked: &Asked<'_>, judge: Option<&mut Judge>) {
         let before = self.pipeline.view().entries().len();
         for (message, count) in asked.fresh {
             self.said += count.total();
+            if let Some(watch) = &mut self.watch {
+                watch.push(message);
+            }
             self.pipeline.push_counted(Entry::of((*message).clone(), Default::default()), *count);
         }
         let last = asked.fresh.iter().rev().find_map(|(message, _)| message.at);
@@ -65,6 +72,7 @@ impl Lane {
         };
         self.account(asked, &pass, before);
         self.check(&pass, asked);
+        self.check_guarantee(&pass, asked);
         self.note(asked, &pass, judge);
     }
 
@@ -122,6 +130,21 @@ impl Lane {
         }
     }
 
+    fn check_guarantee(&mut self, pass: &Pass, asked: &Asked<'_>) {
+        let Some(watch) = &mut self.watch else { return };
+        watch.count(pass);
+        let shown = self.pipeline.messages();
+        let known = self.pipeline.knowledge().read();
+        let check_wires = asked.plan.check_wires;
+        watch.check(&Outgoing {
+            number: asked.number,
+            pass,
+            facts: &known.facts,
+            shown: &shown,
+            check_wires,
+        });
+    }
+
     fn note(&mut self, asked: &Asked<'_>, pass: &Pass, judge: Option<&mut Judge>) {
         for change in &pass.changes {
             let freed = change.freed.max(0) as u64;
@@ -174,6 +197,7 @@ impl Lane {
 
     pub(super) fn finish(mut self) -> Run {
         self.run.totals = Totals { ..*self.sim.totals() };
+        self.run.guarantee = self.watch.map(|watch| watch.report);
         self.run
     }
 }

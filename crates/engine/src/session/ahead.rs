@@ -8,16 +8,15 @@ use crate::summary;
 use crate::telemetry::span::{self, Work};
 use std::sync::Arc;
 use std::time::Duration;
-use throughline_core::compaction::Notes;
 use throughline_core::cost::Price;
-use throughline_core::pipeline::Preparation;
+use throughline_core::pipeline::{Preparation, WriterOutcome};
 use throughline_core::profile::Strategy;
 use throughline_core::stages::collapse::Span;
-use throughline_core::{Entry, Message, Role, prompt};
+use throughline_core::{Entry, Message, MessageId, Role, prompt};
 use throughline_memory::ByModel;
-use throughline_memory::extract::Extracted;
+use throughline_memory::extract::{ExtractLimits, Extracted};
 use throughline_memory::notes::Updated;
-use throughline_model::{CancelToken, Caps, Fork, Model, NoTools, Permit, Prefix, Receipt, Tail};
+use throughline_model::{CancelToken, Caps, Fork, Forked, Model, Permit, Prefix, Receipt, Tail};
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
@@ -29,16 +28,31 @@ pub(super) struct Background {
     summary: Option<JoinHandle<WrittenSummary>>,
     pub(super) notes: Option<JoinHandle<Updated>>,
     pub(super) extraction: Option<JoinHandle<Extracted>>,
+    /// An extraction that is due while another one runs.
+    pub(super) extraction_due: Option<ExtractLimits>,
     spans: Option<JoinHandle<Vec<WrittenSpan>>>,
     /// A summary that was written and is not used yet.
-    written: Option<Notes>,
+    written: Option<AheadSummary>,
     /// The last summary ahead of need came to nothing: none is tried until the view was replaced.
     failed: bool,
+    /// Stops what is written ahead of need: of no use once the session ends.
+    pub(super) cancel_ahead: CancelToken,
+    /// Stops notes and extractions.
     pub(super) cancel: CancelToken,
 }
 
+/// A summary that was written before it was needed.
+#[derive(Clone, Debug)]
+pub(super) struct AheadSummary {
+    /// The layout that the model was told its text would stand in. It is used in no other.
+    pub(super) strategy: Strategy,
+    pub(super) text: String,
+    /// The last message that the text covers.
+    pub(super) covers: Option<MessageId>,
+}
+
 struct WrittenSummary {
-    notes: Option<Notes>,
+    summary: Option<AheadSummary>,
     receipt: Receipt,
 }
 
@@ -50,6 +64,7 @@ struct WrittenSpan {
 
 impl Drop for Background {
     fn drop(&mut self) {
+        self.cancel_ahead.cancel();
         self.cancel.cancel();
     }
 }
@@ -101,7 +116,7 @@ struct Job {
 }
 
 impl Job {
-    async fn run(self) -> (Option<String>, Receipt) {
+    async fn run(self) -> Forked {
         let fork = Fork {
             job: self.name,
             model: &*self.model,
@@ -113,13 +128,12 @@ impl Job {
             tail: Tail::default(),
             cancel: self.cancel,
         };
-        let forked = fork.run(&mut NoTools).await;
+        let forked = fork.run(&mut summary::TextOnly).await;
         if let Some(permit) = self.permit {
             // What can't be written now the governor keeps, and lets nothing begin before it is.
             let _ = permit.settle(forked.receipt.clone());
         }
-        let text = forked.end.is_done().then(|| summary::read(&forked.text)).flatten();
-        (text, forked.receipt)
+        forked
     }
 }
 
@@ -132,10 +146,18 @@ impl Session {
         self.pipeline.catch_up();
         self.note_used();
         self.collect().await?;
-        self.begin_summary();
-        self.begin_spans();
+        // Nobody would use them.
+        if !self.is_last_turn {
+            self.begin_summary();
+            self.begin_spans();
+        }
         self.begin_extraction();
         Ok(())
+    }
+
+    /// Says that the session ends with the next turn: nothing is written ahead of a turn that will not come.
+    pub fn expect_end(&mut self) {
+        self.is_last_turn = true;
     }
 
     /// A model that goes on from the conversation in the background, if there is one and the governor agrees.
@@ -158,10 +180,16 @@ impl Session {
         {
             self.take_notes(updated)?;
         }
-        if let Some(task) = self.background.extraction.take()
-            && let Ok(extracted) = task.await
-        {
-            self.take_extracted(extracted)?;
+        loop {
+            if let Some(task) = self.background.extraction.take()
+                && let Ok(extracted) = task.await
+            {
+                self.take_extracted(extracted)?;
+            }
+            // What became due while that one ran.
+            if !self.start_due_extraction() {
+                break;
+            }
         }
         if let Some(task) = self.background.summary.take() {
             self.take_summary(task).await?;
@@ -203,8 +231,11 @@ impl Session {
 
     fn take_written(&mut self, written: WrittenSummary) -> Result<(), SessionError> {
         self.keep_receipt(&written.receipt)?;
-        self.background.failed = written.notes.is_none();
-        self.background.written = written.notes.or(self.background.written.take());
+        self.background.failed = written.summary.is_none();
+        if written.summary.is_none() && !self.background.cancel_ahead.is_cancelled() {
+            self.writer_ended(WriterOutcome::Failed)?;
+        }
+        self.background.written = written.summary.or(self.background.written.take());
         Ok(())
     }
 
@@ -220,19 +251,15 @@ impl Session {
         Ok(())
     }
 
-    /// What was written in the background and covers a part of the view. A task that runs is waited for, up to a limit:
-    /// to ask again would take as long.
+    /// Returns the summary that was written in the background and covers a part of the view. A task that runs is waited for, up
+    /// to a limit: to ask again would take as long.
     pub(super) async fn written_ahead(
         &mut self,
         preparation: &Preparation,
-    ) -> Result<Option<Notes>, SessionError> {
-        if let Some(mut task) = self.background.summary.take() {
-            let limit = Duration::from_secs(self.settings.wait_seconds);
-            match tokio::time::timeout(limit, &mut task).await {
-                Ok(Ok(written)) => self.take_written(written)?,
-                Ok(Err(_)) => {}
-                Err(_) => self.background.summary = Some(task),
-            }
+    ) -> Result<Option<AheadSummary>, SessionError> {
+        let limit = Duration::from_secs(self.settings.wait_seconds);
+        if let Some(written) = wait_for(&mut self.background.summary, limit).await {
+            self.take_written(written)?;
         }
         // What a person wants of a summary was not known when it was written.
         if preparation.moment().instructions.is_some() {
@@ -250,6 +277,9 @@ impl Session {
         let profile = self.pipeline.profile();
         let (Some(limits), None) = (&profile.compact, &profile.collapse) else { return };
         let is_near = self.pipeline.tokens() as f64 > threshold as f64 * share;
+        if !self.pipeline.may_ask_writer(None) {
+            return;
+        }
         let Background { summary, written, failed, .. } = &self.background;
         // Where notes are kept they will do.
         let noted = limits.strategies.contains(&Strategy::Notes) && self.notes.is_some();
@@ -263,13 +293,16 @@ impl Session {
         let Some((prefix, since)) = self.parent() else { return };
         let covers = self.pipeline.view().entries().last().map(|entry| entry.message.id.clone());
         let strategy = limits.strategies.iter().copied().find(|one| *one != Strategy::Notes);
-        let ask = summary::ask(strategy.unwrap_or(Strategy::Handoff), limits.prose_tokens(), None);
+        let Some(strategy) = strategy else { return };
+        let ask = summary::ask(strategy, limits.prose_tokens(), None);
         let Some(job) = self.job("summary", Asked { model, prefix, since, ask }) else { return };
         let span = span::background(&self.id, Work::Summary);
         let work = async move {
-            let (text, receipt) = job.run().await;
+            let forked = job.run().await;
+            let text = if forked.end.is_done() { summary::read(&forked).ok() } else { None };
             span::written(&tracing::Span::current(), text.is_some());
-            WrittenSummary { notes: text.map(|text| Notes { text, covers }), receipt }
+            let summary = text.map(|text| AheadSummary { strategy, text, covers });
+            WrittenSummary { summary, receipt: forked.receipt }
         };
         self.background.summary = Some(tokio::spawn(work.instrument(span)));
     }
@@ -301,8 +334,10 @@ impl Session {
         let work = async move {
             let mut written = Vec::with_capacity(jobs.len());
             for (span, job) in jobs {
-                let (summary, receipt) = job.run().await;
-                written.push(WrittenSpan { span, summary: summary.unwrap_or_default(), receipt });
+                let forked = job.run().await;
+                let text = if forked.end.is_done() { summary::read_words(&forked).ok() } else { None };
+                let summary = text.unwrap_or_default();
+                written.push(WrittenSpan { span, summary, receipt: forked.receipt });
             }
             span::written(&tracing::Span::current(), written.iter().any(|one| !one.summary.is_empty()));
             written
@@ -317,7 +352,7 @@ impl Session {
             permit.as_ref().map_or_else(|| self.settings.summary.clone(), |permit| permit.caps().clone());
         let Asked { model, prefix, since, ask } = asked;
         let price = self.pipeline.settings().price.clone();
-        let cancel = self.background.cancel.child_token();
+        let cancel = self.background.cancel_ahead.child_token();
         Some(Job { name, model, prefix, since, ask, caps, price, permit, cancel })
     }
 
@@ -331,6 +366,18 @@ impl Session {
             });
         }
         !open.is_empty()
+    }
+}
+
+/// Waits for a task, at most so long; one that is not done by then stays where it is. A task that panicked gives nothing.
+pub(super) async fn wait_for<T>(slot: &mut Option<JoinHandle<T>>, most: Duration) -> Option<T> {
+    let mut task = slot.take()?;
+    match tokio::time::timeout(most, &mut task).await {
+        Ok(done) => done.ok(),
+        Err(_) => {
+            *slot = Some(task);
+            None
+        }
     }
 }
 

@@ -1,23 +1,38 @@
 //! Compactions of a session: rung after rung, until one holds.
 //!
-//! 1. What was written in the background: notes, or a summary ahead of need. No waiting.
+//! 1. What was written in the background: notes, or a summary ahead of need. What is being written is waited for, up to a limit.
 //! 2. A model, by the profile's strategies: behind the parent's exact prefix first, so that the cache hits; if that is too
 //!    long, without its oldest rounds (P5d).
 //! 3. The offline scribe, which never fails for want of anything but room.
 
+use super::ahead::AheadSummary;
 use super::{Scribe, Session, SessionError};
 use crate::summary::{self, Subject, SummaryWriter};
 use crate::telemetry::span::{self, Writer};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use throughline_core::compaction::{Declined, Notes, Plan};
-use throughline_core::pipeline::{Notice, Preparation};
+use throughline_core::pipeline::{Notice, Preparation, WriterOutcome};
 use throughline_core::profile::{CompactLimits, Strategy};
-use throughline_core::{Event, Message};
+use throughline_core::{Event, Message, MessageId};
 use throughline_model::{Model, Prefix, Receipt};
 use tracing::Instrument;
 
+/// The event that keeps which messages the host supplied for the newest compaction.
+const HOST_CONTEXT: &str = "session.host_context";
+
 impl Session {
+    /// Says something of the host's that holds until the next compaction: behind it stands what the
+    /// [`HostContext`](throughline_core::compaction::HostContext) supplies then.
+    pub fn tell(&mut self, message: Message) -> Result<MessageId, SessionError> {
+        let id = self.record(message)?;
+        let mut supplied = self.kept_ids(HOST_CONTEXT);
+        supplied.push(id.clone());
+        self.keep(HOST_CONTEXT, json!(supplied))?;
+        Ok(id)
+    }
+
     /// Replaces the view by the first rung that holds. The old view stands until then.
     pub(super) async fn compact(&mut self, preparation: &mut Preparation) -> Result<(), SessionError> {
         let Some(due) = preparation.due() else { return Ok(()) };
@@ -29,11 +44,18 @@ impl Session {
 
     /// Who wrote what stands there now, if the view was replaced.
     async fn replace(&mut self, preparation: &mut Preparation) -> Result<Option<Writer>, SessionError> {
+        // What the host supplies now takes the place of what it supplied before.
+        let host = preparation.host_mut();
+        let supplied: Vec<MessageId> =
+            host.required.iter().chain(&host.reminders).map(|message| message.id.clone()).collect();
+        host.outdated.extend(self.kept_ids(HOST_CONTEXT));
         if !self.before_compaction(preparation).await? {
             return Ok(None);
         }
+        self.supply_files(preparation).await;
         let writer = self.climb(preparation).await?;
         if preparation.due().is_none() {
+            self.keep(HOST_CONTEXT, json!(supplied))?;
             self.pipeline.rebase();
             let entries = self.pipeline.view().entries();
             if let Some(keeper) = &mut self.notes {
@@ -42,6 +64,22 @@ impl Session {
             self.after_compaction(preparation).await;
         }
         Ok(writer)
+    }
+
+    /// Reads the files that may come back, as they are now.
+    async fn supply_files(&self, preparation: &mut Preparation) {
+        let Some(reader) = self.file_reader.clone() else { return };
+        let paths = self.pipeline.files_wanted();
+        let read = move || -> BTreeMap<String, String> {
+            let files = paths.into_iter().filter_map(|path| reader(&path).map(|content| (path, content)));
+            files.collect()
+        };
+        // Not on a thread that others wait for; outside a runtime there is none.
+        let files = match tokio::runtime::Handle::try_current() {
+            Ok(handle) => handle.spawn_blocking(read).await.unwrap_or_default(),
+            Err(_) => read(),
+        };
+        preparation.host_mut().files = Some(files);
     }
 
     async fn climb(&mut self, preparation: &mut Preparation) -> Result<Option<Writer>, SessionError> {
@@ -56,6 +94,10 @@ impl Session {
                     Strategy::Notes => continue,
                     Strategy::Summary | Strategy::Handoff => strategy,
                 };
+                if !self.pipeline.may_ask_writer(preparation.due()) {
+                    preparation.notice(Notice::WriterPaused(limits.failures));
+                    break;
+                }
                 if self.compact_by_model(preparation, strategy, &limits, &*model).await? {
                     return Ok(Some(Writer::Model));
                 }
@@ -91,9 +133,46 @@ impl Session {
             return Ok(Some(Writer::Notes));
         }
         match self.written_ahead(preparation).await? {
-            Some(notes) => Ok(self.compact_with_notes(preparation, notes)?.then_some(Writer::Ahead)),
-            None => Ok(None),
+            Some(summary) if limits.strategies.contains(&summary.strategy) => {
+                Ok(self.compact_with_summary(preparation, summary)?.then_some(Writer::Ahead))
+            }
+            // Of a profile that is no longer in force.
+            Some(_) | None => Ok(None),
         }
+    }
+
+    /// Uses a summary that was written ahead of need, in the layout that it was written for; what came after it stays.
+    fn compact_with_summary(
+        &mut self,
+        preparation: &mut Preparation,
+        summary: AheadSummary,
+    ) -> Result<bool, SessionError> {
+        let AheadSummary { strategy, text, covers } = summary;
+        match self.pipeline.plan_covering(preparation, strategy, covers.as_ref()) {
+            Ok(plan) => self.use_text(preparation, plan, &text),
+            Err(why) => {
+                preparation.notice(Notice::Declined { strategy, why });
+                Ok(false)
+            }
+        }
+    }
+
+    /// Replaces the view by what a model wrote for a plan. Returns whether that was good enough; the breaker is told.
+    fn use_text(
+        &mut self,
+        preparation: &mut Preparation,
+        plan: Plan,
+        text: &str,
+    ) -> Result<bool, SessionError> {
+        let is_used = self.pipeline.compact_with(preparation, plan, text, &mut self.journal)?;
+        self.writer_ended(if is_used { WriterOutcome::Used } else { WriterOutcome::Failed })?;
+        Ok(is_used)
+    }
+
+    /// Tells the breaker what came of asking a model for a summary.
+    pub(super) fn writer_ended(&mut self, outcome: WriterOutcome) -> Result<(), SessionError> {
+        let now = self.now();
+        Ok(self.pipeline.writer_ended(outcome, Some(now), &mut self.journal)?)
     }
 
     fn compact_with_notes(
@@ -130,8 +209,9 @@ impl Session {
             }
         };
         match self.write(&plan, preparation, limits, model).await? {
-            Ok(text) => Ok(self.pipeline.compact_with(preparation, plan, &text, &mut self.journal)?),
+            Ok(text) => self.use_text(preparation, plan, &text),
             Err(why) => {
+                self.writer_ended(WriterOutcome::Failed)?;
                 preparation.notice(Notice::Unwritten { strategy, who: model.id().to_owned(), why });
                 Ok(false)
             }

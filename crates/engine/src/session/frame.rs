@@ -44,10 +44,12 @@ impl Frame {
     /// The request for some messages, to be streamed. What does not change comes first, so that one request begins with the
     /// bytes of the one before it as far as they say the same.
     pub fn request(&self, messages: &[Arc<Message>]) -> Bytes {
-        self.encode(messages, &self.system)
+        self.request_with(messages, Vec::new())
     }
 
-    fn encode(&self, messages: &[Arc<Message>], system: &str) -> Bytes {
+    /// The same with further keys that hold for this request only.
+    pub(crate) fn request_with(&self, messages: &[Arc<Message>], keys: Vec<(&'static str, Value)>) -> Bytes {
+        let system = self.system.as_str();
         let mut envelope = Map::new();
         envelope.insert("model".to_owned(), self.model.as_str().into());
         let mut front = None;
@@ -76,6 +78,7 @@ impl Frame {
             envelope.insert(key.to_owned(), limit.into());
         }
         envelope.extend(self.extra.clone());
+        envelope.extend(keys.into_iter().map(|(key, value)| (key.to_owned(), value)));
         let place = match self.wire {
             Wire::Anthropic | Wire::Chat => "messages",
             Wire::Responses => "input",

@@ -2,19 +2,24 @@
 
 use super::{Session, SessionError, reminder};
 use crate::hooks::{Context, Event, EventName, Outcome, Start, ToolUse};
+use serde_json::json;
 use std::path::Path;
 use throughline_core::pipeline::Preparation;
 use throughline_core::{Block, Message, MessageId, Role};
 use throughline_model::CancelToken;
 
+/// The event that keeps which messages start hooks have put into the conversation.
+const START_CONTEXT: &str = "session.start_context";
+
 impl Session {
     /// The session begins or goes on. What hooks say is told to the model.
     pub async fn started(&mut self, source: Start) -> Result<(), SessionError> {
         let outcome = self.run_hooks(Event::SessionStart { source }).await;
+        let mut ids = self.kept_ids(START_CONTEXT);
         for message in context(&outcome) {
-            self.record(message)?;
+            ids.push(self.record(message)?);
         }
-        Ok(())
+        if outcome.context.is_empty() { Ok(()) } else { self.keep(START_CONTEXT, json!(ids)) }
     }
 
     /// The user says something. A hook can refuse it: then nothing is recorded.
@@ -77,11 +82,28 @@ impl Session {
     }
 
     /// The session ends: what runs in the background is stopped, and what is written is safe.
-    pub async fn close(mut self, reason: &str) -> Result<(), SessionError> {
+    pub async fn close(self, reason: &str) -> Result<(), SessionError> {
+        self.finish(reason, std::future::ready(())).await
+    }
+
+    /// The session ends: notes and memories that are being written are waited for until `stop` is ready; then they are stopped.
+    /// The user's words of the last turn are looked at in any case.
+    pub async fn finish(mut self, reason: &str, stop: impl Future<Output = ()>) -> Result<(), SessionError> {
         self.run_hooks(Event::SessionEnd { reason }).await;
-        self.background.cancel.cancel();
         self.stop_handbooks();
-        self.settle().await?;
+        self.background.cancel_ahead.cancel();
+        let cancel = self.background.cancel.clone();
+        let stopped = async {
+            stop.await;
+            cancel.cancel();
+            std::future::pending().await
+        };
+        tokio::select! {
+            // Who wants to stop at once starts nothing more.
+            biased;
+            settled = stopped => settled,
+            settled = self.settle() => settled,
+        }?;
         self.journal.end_turn()?;
         Ok(())
     }
@@ -105,7 +127,16 @@ impl Session {
         }
         if self.settings.hooks.has(EventName::SessionStart) {
             let outcome = self.run_hooks(Event::SessionStart { source: Start::Compact }).await;
-            preparation.add_reminders(context(&outcome));
+            let said = context(&outcome);
+            if !said.is_empty() {
+                // What start hooks say now takes the place of what they said before.
+                let before = self.kept_ids(START_CONTEXT);
+                let ids = before.iter().chain(said.iter().map(|message| &message.id));
+                self.keep(START_CONTEXT, json!(ids.collect::<Vec<_>>()))?;
+                let host = preparation.host_mut();
+                host.required.extend(said);
+                host.outdated.extend(before);
+            }
         }
         Ok(true)
     }

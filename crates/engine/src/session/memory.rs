@@ -50,16 +50,25 @@ impl Session {
         Ok(())
     }
 
-    /// The turn is over: what the user said is looked at in the background (M3).
+    /// The turn is over: what the user said is looked at in the background (M3), after an extraction that still runs.
     pub(super) fn begin_extraction(&mut self) {
-        if tokio::runtime::Handle::try_current().is_err() || self.background.extraction.is_some() {
-            return;
-        }
         let last_turn = if self.has_open_call() { LastTurn::Calls } else { LastTurn::Rests };
-        let Some(limits) = self.memory.as_mut().and_then(|memory| memory.due(last_turn)) else { return };
+        if let Some(limits) = self.memory.as_mut().and_then(|memory| memory.due(last_turn)) {
+            self.background.extraction_due = Some(limits);
+        }
+        if self.background.extraction.is_none() {
+            self.start_due_extraction();
+        }
+    }
+
+    /// Starts the extraction that is due, if one is. Returns whether it did.
+    pub(super) fn start_due_extraction(&mut self) -> bool {
+        // Outside a runtime there is no background.
+        let Ok(handle) = tokio::runtime::Handle::try_current() else { return false };
+        let Some(limits) = self.background.extraction_due.take() else { return false };
         let by_model = self.memory.as_ref().is_some_and(|memory| memory.settings().by_model);
         let helper = if by_model { self.helper(EXTRACT_JOB, USUAL_OUTPUT) } else { None };
-        let Some(memory) = &self.memory else { return };
+        let Some(memory) = &self.memory else { return false };
         let job = ExtractJob { limits, ..memory.job(&self.id, self.now()) };
         let price = self.pipeline.settings().price.clone();
         let span = span::background(&self.id, Work::Extraction);
@@ -75,9 +84,9 @@ impl Session {
             extracted
         };
         // Files are written: not on a thread that others wait for.
-        let handle = tokio::runtime::Handle::current();
         let work = work.instrument(span);
         self.background.extraction = Some(tokio::task::spawn_blocking(move || handle.block_on(work)));
+        true
     }
 
     /// Takes in what came of an extraction.

@@ -34,8 +34,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use throughline_core::compaction::Trigger;
+use throughline_core::compaction::{HostContext, Trigger};
 use throughline_core::pipeline::{Change, Journal, Moment, Notice, Pass, Pipeline};
+use throughline_core::stages::microcompact::{SERVER_EDITS_BETA, Thinking};
 use throughline_core::{
     Entry, Event, Flags, Fragment, Message, MessageId, Record, Role, SessionId, Turn, Usage, Wire,
     content_id, invariants,
@@ -67,11 +68,15 @@ pub struct Session {
     handbook: Option<handbook::Handbook>,
     /// What was said since the notes' keeper last looked.
     unobserved: Vec<Arc<Message>>,
-    /// What comes back behind every compaction.
-    reminders: Vec<Message>,
+    /// What the host supplies for the next compaction.
+    host: HostContext,
+    /// Reads files for compactions, where the host can.
+    file_reader: Option<FileReader>,
     /// Where the session runs.
     cwd: Option<String>,
     spent: Spent,
+    /// The session ends with this turn.
+    is_last_turn: bool,
     /// What project files want summaries to pay attention to.
     standing: Option<String>,
     /// The newest of each kind of what the host keeps in the ledger.
@@ -91,6 +96,9 @@ struct Sent {
     /// Its last message.
     last: Option<MessageId>,
 }
+
+/// Reads a file by the path that a tool call named; `None`: there is none, or it is not to be read.
+pub type FileReader = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 struct Wish {
     trigger: Trigger,
@@ -159,10 +167,15 @@ impl Session {
         std::mem::take(&mut self.warnings)
     }
 
-    /// What the model is to be told again behind every summary (P5e): running tasks, changes of deferred tools, of agents, of
-    /// what servers say about themselves. It takes the place of what was said here before.
-    pub fn remind(&mut self, reminders: Vec<Message>) {
-        self.reminders = reminders;
+    /// Sets what the model is to be told again behind every summary (P5e): running tasks, changes of deferred tools, of agents,
+    /// of what servers say about themselves. It takes the place of what was set before.
+    pub fn set_host_context(&mut self, host: HostContext) {
+        self.host = host;
+    }
+
+    /// Sets how files are read that come back behind a summary (P5e): as they are then.
+    pub fn set_file_reader(&mut self, reader: FileReader) {
+        self.file_reader = Some(reader);
     }
 
     /// What every summary is to pay attention to, as project files say (P5b). What a person asks for comes on top.
@@ -180,6 +193,12 @@ impl Session {
     /// What was [kept](Self::keep) under a name.
     pub fn kept(&self, name: &str) -> Option<&Value> {
         self.kept.get(name)
+    }
+
+    /// Ids of messages that were [kept](Self::keep) under a name.
+    fn kept_ids(&self, name: &str) -> Vec<MessageId> {
+        let kept = self.kept(name).cloned();
+        kept.and_then(|ids| serde_json::from_value(ids).ok()).unwrap_or_default()
     }
 
     /// The session's notes, where they are kept.
@@ -229,7 +248,7 @@ impl Session {
         let shown: Vec<Message> = self.pipeline.messages().into_iter().map(Arc::unwrap_or_clone).collect();
         let (messages, repairs) = invariants::repair(shown);
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
-        let body = self.frame.request(&messages);
+        let body = self.frame.request_with(&messages, self.provider_edits());
         let last = self.pipeline.view().entries().last().map(|entry| entry.message.id.clone());
         self.sent = Prefix::new(self.frame.wire, body.to_vec()).ok().map(|prefix| Sent { prefix, last });
         self.notices.extend(pass.notices.iter().cloned());
@@ -239,6 +258,18 @@ impl Session {
             return Err(SessionError::DoesNotFit { tokens: pass.tokens_after, limit });
         }
         Ok(Ready { body, pass, repairs })
+    }
+
+    /// Keys by which the next request has the provider drop content by itself (P3b, W4).
+    fn provider_edits(&self) -> Vec<(&'static str, Value)> {
+        if self.frame.wire != Wire::Anthropic {
+            return Vec::new();
+        }
+        let extra = &self.frame.extra;
+        let is_known = self.models.main.has_beta(SERVER_EDITS_BETA);
+        let server = (is_known && !extra.contains_key("context_management"))
+            .then(|| Thinking::from_request(extra.get("thinking")));
+        crate::envelope::provider_edits(&self.pipeline, server)
     }
 
     /// The answer to the last request. Its usage corrects how tokens are counted, unless it is an estimate.
@@ -365,6 +396,7 @@ impl Session {
             }
             pass = Some(compacted?);
         }
+        self.pipeline.settings_mut().cache_edits = self.settings.cache_edits && frame.wire == Wire::Anthropic;
         self.pipeline.set_model(&frame.model, new);
         self.models = models;
         self.frame = frame;
@@ -394,8 +426,7 @@ impl Session {
             (Some(standing), Some(wanted)) => Some(format!("{standing}\n\n{wanted}")),
             (standing, wanted) => wanted.or_else(|| standing.clone()),
         };
-        let reminders = self.reminders.clone();
-        Moment { now: Some(self.now()), compact, instructions, reminders, notes: None }
+        Moment { now: Some(self.now()), compact, instructions, host: self.host.clone(), notes: None }
     }
 
     /// Counts what comes before the messages.

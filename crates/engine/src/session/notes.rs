@@ -1,5 +1,6 @@
 //! Session notes, kept while the conversation goes on (N).
 
+use super::ahead::wait_for;
 use super::{Scribe, Session, SessionError};
 use crate::telemetry::span::{self, Work};
 use std::path::Path;
@@ -90,6 +91,9 @@ impl Session {
         }
         if let Some(keeper) = &mut self.notes {
             let event = keeper.finish(updated, Some((self.settings.now)()));
+            // The view may have been replaced since the update began.
+            let entries = self.pipeline.view().entries();
+            keeper.compacted(|id| entries.iter().any(|entry| entry.message.id == *id));
             self.append_event(event)?;
         }
         if by_model { self.take_title() } else { Ok(()) }
@@ -114,9 +118,10 @@ impl Session {
         if matches!(self.models.scribe, Scribe::Offline) {
             return Ok(None);
         }
-        if let Some(running) = keeper.running() {
-            running.wait(keeper.limits().wait()).await;
-            self.collect().await?;
+        // How far an update reaches is known only once it was taken in, and must be in the ledger before the checkpoint.
+        let most = keeper.limits().wait();
+        if let Some(updated) = wait_for(&mut self.background.notes, most).await {
+            self.take_notes(updated)?;
         }
         Ok(self.notes.as_ref().and_then(|keeper| keeper.notes().ok()).flatten())
     }

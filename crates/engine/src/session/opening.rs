@@ -14,8 +14,8 @@ use throughline_core::cost::Ttl;
 use throughline_core::pipeline::{Pipeline, Settings};
 use throughline_core::profile::Profile;
 use throughline_core::stages::OwnTools;
-use throughline_core::{Event, MessageId, Meta, Record, SessionId};
-use throughline_ledger::{Home, LedgerError, SyncPolicy, Writer, resume, session};
+use throughline_core::{Event, MessageId, Meta, Record, SessionId, Wire};
+use throughline_ledger::{Home, LedgerError, Problem, SyncPolicy, Writer, resume, session};
 use throughline_memory::handbook::OutsideWatch;
 use throughline_memory::notes::{NotesError, NotesLimits, Wording};
 use throughline_model::{Caps, Environment, Governor, GovernorError, Model, Standing};
@@ -49,8 +49,12 @@ pub struct SessionSettings {
     pub window: Option<u64>,
     /// Which of our own tools the model has.
     pub tools: OwnTools,
+    /// Whether the model has a tool that may read results which were saved to files.
+    pub reads_saved_files: bool,
     /// How long the provider keeps its cache.
     pub ttl: Ttl,
+    /// Whether the provider can edit its cache (P3b), on Anthropic's wire.
+    pub cache_edits: bool,
     /// What one summary may take.
     pub summary: Caps,
     /// A summary is written in the background when the context is over this share of the threshold, so that nobody waits
@@ -84,7 +88,9 @@ impl Default for SessionSettings {
             profile: Profile::throughline(),
             window: None,
             tools: OwnTools::default(),
+            reads_saved_files: false,
             ttl: Ttl::Short,
+            cache_edits: false,
             summary: Caps {
                 turns: 2,
                 input_tokens: 2_000_000,
@@ -121,6 +127,7 @@ impl SessionSettings {
             window: config.window.tokens,
             tools: config.tools.unless_said(OwnTools::default()),
             ttl: config.window.cache_ttl,
+            cache_edits: config.window.cache_edits,
             notes: Some(config.notes),
             wording,
             governor: Some(Governor::open(home.root(), config.governor.clone())?),
@@ -144,6 +151,23 @@ pub struct Start {
 /// The folder for what belongs to a session beside its ledger.
 pub(super) fn folder_of(home: &Home, id: &SessionId) -> std::path::PathBuf {
     home.root().join("sessions-data").join(id.as_str())
+}
+
+/// Problems of a ledger that are told one by one.
+const MOST_PROBLEMS: usize = 5;
+
+/// What could not be read of a ledger, in words (L7).
+fn damage(problems: &[Problem]) -> Vec<String> {
+    let mut told: Vec<String> = problems
+        .iter()
+        .take(MOST_PROBLEMS)
+        .map(|problem| format!("damaged ledger, skipped and kept: {problem}"))
+        .collect();
+    if problems.len() > MOST_PROBLEMS {
+        let more = problems.len() - MOST_PROBLEMS;
+        told.push(format!("damaged ledger: {more} more problems; `throughline sessions check` lists them"));
+    }
+    told
 }
 
 /// The input window of a model.
@@ -220,11 +244,13 @@ impl Session {
         let mut known = Settings::for_model(&frame.model);
         known.window = settings.window.unwrap_or(known.window);
         known.tools = settings.tools;
+        known.reads_saved_files = settings.reads_saved_files;
         known.ttl = settings.ttl;
+        known.cache_edits = settings.cache_edits && frame.wire == Wire::Anthropic;
         known.spans_elsewhere = !matches!(models.scribe, Scribe::Offline);
         let id = SessionId::from(id);
         let folder = folder_of(home, &id);
-        let pipeline = Pipeline::new(settings.profile.clone(), known);
+        let pipeline = Pipeline::new(settings.profile.clone().live(), known);
         let memory = settings.memory.clone().map(Memory::new);
         let handbook = settings.handbooks.clone().map(Handbook::new);
         let mut session = Self {
@@ -243,9 +269,11 @@ impl Session {
             memory,
             handbook,
             unobserved: Vec::new(),
-            reminders: Vec::new(),
+            host: Default::default(),
+            file_reader: None,
             cwd: None,
             spent: Spent::default(),
+            is_last_turn: false,
             standing: None,
             kept: Default::default(),
             notices: Vec::new(),
@@ -263,10 +291,11 @@ impl Session {
         let mut events = Vec::new();
         let mut said = Vec::new();
         let mut last_turn = None;
+        let mut compactions = 0;
         let mut cwd = cwd.map(str::to_owned);
         let mut outside = self.outside_watch();
         let pipeline = &mut self.pipeline;
-        session::each_record(&self.home, &path, &mut |_, record| {
+        let mut problems = session::each_record(&self.home, &path, &mut |_, record| {
             match record {
                 Record::Message(message) => {
                     let message = Arc::new(*message);
@@ -279,12 +308,23 @@ impl Session {
                 Record::Event(event) => events.push(*event),
                 Record::Meta(meta) => cwd = cwd.take().or(meta.cwd),
                 Record::Turn(turn) => last_turn = Some(*turn),
-                Record::Edit(_) | Record::Checkpoint(_) | Record::Card(_) => {}
+                Record::Checkpoint(checkpoint) => {
+                    compactions += u32::from(checkpoint.trigger != "user");
+                }
+                Record::Edit(_) | Record::Card(_) => {}
             }
             Ok::<_, LedgerError>(())
         })?;
+        for problem in resumed.problems {
+            let is_known = |known: &Problem| (&known.path, known.offset) == (&problem.path, problem.offset);
+            if !problems.iter().any(is_known) {
+                problems.push(problem);
+            }
+        }
+        self.warnings.extend(damage(&problems));
         self.head = resumed.view.head().cloned();
         self.pipeline.restore(resumed.view);
+        self.pipeline.set_compactions(compactions);
         events.iter().for_each(|event| self.pipeline.recall_event(event));
         events.iter().for_each(|event| self.spent.recall(event));
         if let Some(memory) = &mut self.memory {

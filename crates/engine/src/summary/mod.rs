@@ -7,7 +7,8 @@ pub(crate) use writer::{Subject, SummaryWriter};
 use std::sync::Arc;
 use throughline_core::compaction::retry_note;
 use throughline_core::profile::Strategy;
-use throughline_core::{Block, Body, Entry, Flags, Message, ResultContent, Role, prompt};
+use throughline_core::{Block, Body, Entry, Flags, Message, ResultContent, Role, ToolCall, prompt};
+use throughline_model::{Forked, Toolbox};
 
 const SUMMARY: &str = include_str!("../../../../prompts/summary.md");
 const HANDOFF: &str = include_str!("../../../../prompts/handoff.md");
@@ -26,17 +27,65 @@ pub(crate) fn ask(strategy: Strategy, tokens: u64, instructions: Option<&str>) -
     message
 }
 
-/// What is to be kept of an answer: the summary without the scratchpad. `None` if nothing is left.
-pub(crate) fn read(answer: &str) -> Option<String> {
-    let answer = throughline_core::citation::strip(answer);
-    let without = strip(&answer, "<analysis>", "</analysis>");
-    let text = match without.split_once("<summary>") {
-        // An answer that was cut has no end mark.
-        Some((_, rest)) => rest.split_once("</summary>").map_or(rest, |(text, _)| text).to_owned(),
-        None => without,
-    };
-    let text = text.trim();
+/// Why an answer is no summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoSummary {
+    /// The model called a tool.
+    #[error("the answer calls a tool")]
+    ToolCall,
+    /// The answer has no `<summary>`, or nothing in it.
+    #[error("the answer has no <summary>")]
+    Missing,
+    /// The answer says nothing.
+    #[error("the answer is empty")]
+    Empty,
+}
+
+/// Reads the summary in a fork's answer, without the scratchpad.
+pub(crate) fn read(forked: &Forked) -> Result<String, NoSummary> {
+    summary_in(text_of(forked)?).ok_or(NoSummary::Missing)
+}
+
+/// Reads all words of a fork's answer, without the scratchpad.
+pub(crate) fn read_words(forked: &Forked) -> Result<String, NoSummary> {
+    words_in(text_of(forked)?).ok_or(NoSummary::Empty)
+}
+
+/// The text of a fork that called no tool.
+fn text_of(forked: &Forked) -> Result<&str, NoSummary> {
+    match forked.messages.iter().any(|message| message.calls().next().is_some()) {
+        true => Err(NoSummary::ToolCall),
+        false => Ok(&forked.text),
+    }
+}
+
+fn summary_in(answer: &str) -> Option<String> {
+    let text = words_in(answer)?;
+    let (_, rest) = text.split_once("<summary>")?;
+    // An answer that was cut has no end mark.
+    let text = rest.split_once("</summary>").map_or(rest, |(text, _)| text).trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Returns the words of an answer without the scratchpad; `None` if nothing is left.
+fn words_in(answer: &str) -> Option<String> {
+    let answer = throughline_core::citation::strip(answer);
+    let text = strip(&answer, "<analysis>", "</analysis>");
+    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+/// Refuses every tool and ends the fork at the first call: an answer that calls one is lost, and asking again costs a whole
+/// request.
+pub(crate) struct TextOnly;
+
+impl Toolbox for TextOnly {
+    fn call(&mut self, call: &ToolCall) -> Result<String, String> {
+        Err(format!("{} was not called: only text is wanted here", call.name))
+    }
+
+    fn is_done(&mut self) -> bool {
+        true
+    }
 }
 
 /// A text without what stands between two marks; what was opened and never closed goes to the end.
@@ -95,14 +144,16 @@ mod tests {
     fn p5b_the_scratchpad_is_stripped_and_the_summary_kept() {
         for (answer, kept) in [
             ("<analysis>think</analysis>\n<summary>\n1. Fix it\n</summary>", Some("1. Fix it")),
-            ("<analysis>a</analysis>x<analysis>b</analysis> y", Some("x y")),
+            ("<analysis>a</analysis><summary>x<analysis>b</analysis> y</summary>", Some("x y")),
+            ("<analysis>the <summary> comes later</analysis>", None),
             ("<summary>cut off in the mid", Some("cut off in the mid")),
             ("<analysis>never closed", None),
-            ("plain words", Some("plain words")),
+            ("Let me look at the file first.", None),
             ("<summary> </summary>", None),
             ("", None),
         ] {
-            assert_eq!(read(answer).as_deref(), kept, "{answer}");
+            assert_eq!(summary_in(answer).as_deref(), kept, "{answer}");
         }
+        assert_eq!(words_in("<analysis>a</analysis> x").as_deref(), Some("x"));
     }
 }

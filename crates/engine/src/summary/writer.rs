@@ -5,9 +5,7 @@ use throughline_core::compaction;
 use throughline_core::cost::Price;
 use throughline_core::profile::CompactLimits;
 use throughline_core::{Entry, Message};
-use throughline_model::{
-    CancelToken, Caps, End, ErrorKind, Fork, Forked, Model, NoTools, Prefix, Receipt, Tail,
-};
+use throughline_model::{CancelToken, Caps, End, ErrorKind, Fork, Forked, Model, Prefix, Receipt, Tail};
 
 /// Who writes, and within what.
 pub(crate) struct SummaryWriter<'a> {
@@ -114,7 +112,7 @@ impl SummaryWriter<'_> {
             tail,
             cancel: CancelToken::new(),
         };
-        let forked = fork.run(&mut NoTools).await;
+        let forked = fork.run(&mut super::TextOnly).await;
         receipts.push(forked.receipt.clone());
         outcome(forked)
     }
@@ -124,8 +122,8 @@ impl SummaryWriter<'_> {
 fn outcome(forked: Forked) -> Result<String, Unwritten> {
     match forked.end {
         // An answer that reached a limit may be whole enough: the check sees to the rest.
-        End::Done | End::Capped(_) => super::read(&forked.text)
-            .ok_or_else(|| Unwritten::Other(format!("the answer holds no summary ({})", forked.end))),
+        End::Done | End::Capped(_) => super::read(&forked)
+            .map_err(|why| Unwritten::Other(format!("{why} (the request ended: {})", forked.end))),
         End::Failed(error) if error.kind() == ErrorKind::TooLong => Err(Unwritten::TooLong(error.gap())),
         End::Failed(error) => Err(Unwritten::Other(error.to_string())),
         End::Cancelled => Err(Unwritten::Other("it was cancelled".to_owned())),

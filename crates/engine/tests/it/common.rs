@@ -27,6 +27,15 @@ pub(crate) fn tiny(profile: &str) -> Profile {
     profile
 }
 
+/// Claude's rules, with file reads like any other result.
+pub(crate) fn no_exemptions() -> Profile {
+    let mut profile = Profile::claude();
+    if let Some(budget) = &mut profile.budget {
+        budget.exempt.clear();
+    }
+    profile
+}
+
 /// A conversation of `turns` turns with a tool call each, in a wire's own form.
 pub(crate) fn conversation(wire: Wire, turns: usize, result: &str) -> Value {
     let mut messages = Vec::new();

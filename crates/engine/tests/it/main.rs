@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod adversarial;
+mod budget;
 mod common;
 mod config;
 mod folded;

@@ -1,11 +1,11 @@
 //! A client's marks for Anthropic's cache.
 
-use crate::common::{conversation, tiny, valid};
+use crate::common::{conversation, no_exemptions, tiny, valid};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use throughline_core::Wire;
 use throughline_core::pipeline::{Moment, Unrecorded};
-use throughline_core::profile::Profile;
+use throughline_core::stages::OwnTools;
 use throughline_engine::{Options, Preparer};
 
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
@@ -48,7 +48,7 @@ fn the_mark_of_a_message_that_was_condensed_goes_to_what_stands_in_its_place() {
     let mut body = conversation(Wire::Anthropic, 30, &"something was found here ".repeat(12));
     let messages = body["messages"].as_array_mut().unwrap();
     // More than is ever kept as it is.
-    messages.push(json!({"role": "user", "content": "the log says that it is late. ".repeat(400)}));
+    messages.push(json!({"role": "user", "content": "the log says that it is late. ".repeat(2_000)}));
     mark(messages.last_mut().unwrap());
     let (sent, changed) = send(&mut compacting(), &body);
     assert!(changed && !sent.iter().any(|message| body["messages"].as_array().unwrap().contains(message)));
@@ -64,7 +64,8 @@ fn marks_stay_on_their_blocks_where_results_were_put_aside() {
     let messages = body["messages"].as_array_mut().unwrap();
     messages[2]["content"].as_array_mut().unwrap().push(json!({"type": "text", "text": "Go on."}));
     messages[2]["content"][0]["cache_control"] = json!({"type": "ephemeral", "ttl": "1h"});
-    let mut preparer = Preparer::new(Wire::Anthropic, Options::new(Profile::claude()));
+    let tools = OwnTools { snip: false, recall: true };
+    let mut preparer = Preparer::new(Wire::Anthropic, Options { tools, ..Options::new(no_exemptions()) });
     let (sent, changed) = send(&mut preparer, &body);
     assert!(changed && sent[2].to_string().contains("<persisted-output>"));
     assert_eq!(marked(&sent), [(2, 0)]);
@@ -85,7 +86,8 @@ fn a_mark_inside_a_result_that_was_put_aside_is_not_lost() {
     let long = "long line\n".repeat(8_000);
     body["messages"][2]["content"][0]["content"] =
         json!([{"type": "text", "text": long, "cache_control": {"type": "ephemeral"}}]);
-    let mut preparer = Preparer::new(Wire::Anthropic, Options::new(Profile::claude()));
+    let options = Options { tools: OwnTools { snip: false, recall: true }, ..Options::new(no_exemptions()) };
+    let mut preparer = Preparer::new(Wire::Anthropic, options);
     let (sent, changed) = send(&mut preparer, &body);
     assert!(changed);
     assert_eq!(marked(&sent), [(2, 0)]);

@@ -1,4 +1,4 @@
-use crate::common::{WIRES, conversation, tiny, valid};
+use crate::common::{WIRES, conversation, no_exemptions, tiny, valid};
 use serde_json::{Value, json};
 use throughline_core::Wire;
 use throughline_core::pipeline::{Moment, Unrecorded};
@@ -29,10 +29,17 @@ fn what_needs_nothing_comes_back_to_the_byte() {
 fn p1_a_long_result_is_put_aside_on_every_wire() {
     for wire in WIRES {
         let body = conversation(wire, 2, &"long line\n".repeat(8_000));
-        let bytes = once(wire, Options::new(Profile::claude()), &body);
+        assert_eq!(once(wire, Options::new(Profile::claude()), &body), body.to_string().into_bytes());
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { reads_saved_files: true, ..Options::new(no_exemptions()) };
+        let mut preparer = Preparer::new(wire, options);
+        let mut saved = RequestFolder::Unrecorded(folder.path().to_owned());
+        let out = preparer.prepare(body.to_string().into_bytes(), &Moment::default(), &mut saved);
+        let bytes = out.unwrap().bytes;
         let text = String::from_utf8_lossy(&bytes);
         assert_eq!(text.matches("<persisted-output>").count(), 2);
         assert!(text.contains("tool-results/call_0.txt") && bytes.len() < 20_000);
+        assert!(folder.path().join("tool-results/call_0.txt").exists());
         valid(wire, &bytes);
     }
 }
@@ -193,8 +200,8 @@ impl throughline_core::pipeline::Journal for Failing {
         Ok(())
     }
 
-    fn place(&self, file_name: &str) -> String {
-        file_name.to_owned()
+    fn place(&self, _: &str) -> Option<String> {
+        None
     }
 }
 

@@ -1,14 +1,12 @@
-//! One update that is under way, and waiting for it.
+//! One update that is under way.
 
 use super::document::Document;
 use super::file::NotesFile;
 use super::limits::NotesLimits;
 use super::mend::mend;
 use super::template::{Template, Wording};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Weak};
 use throughline_core::MessageId;
-use tokio::sync::watch;
 
 /// An update that may be made now: what it starts from. There is at most one for a session at a time; dropping it gives
 /// it up.
@@ -50,48 +48,25 @@ pub(super) fn in_structure(found: Option<&str>, template: &Template) -> Document
     document
 }
 
-/// Held while an update is under way. Whoever waits is told when it is done, or dropped.
+/// Held while an update is under way, until it was taken in or given up.
 #[derive(Debug)]
-pub(super) struct Lease(watch::Sender<bool>);
+pub(super) struct Lease(#[expect(dead_code, reason = "held, not read")] Arc<()>);
+
+/// An update that is under way.
+#[derive(Debug)]
+pub(super) struct Running(Weak<()>);
 
 impl Lease {
     pub(super) fn new() -> (Self, Running) {
-        let (sender, receiver) = watch::channel(false);
-        (Self(sender), Running(receiver))
+        let lease = Arc::new(());
+        let running = Running(Arc::downgrade(&lease));
+        (Self(lease), running)
     }
-
-    /// The work is done; the result is still to be taken in.
-    pub(super) fn done(&self) {
-        self.0.send_replace(true);
-    }
-}
-
-/// An update that is under way. Clones watch the same one.
-#[derive(Clone, Debug)]
-pub struct Running(watch::Receiver<bool>);
-
-/// How waiting for an update ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waited {
-    /// The update is over, well or badly.
-    Over,
-    /// It still runs.
-    StillRuns,
 }
 
 impl Running {
-    /// Waits until the update is over, at most this long.
-    pub async fn wait(mut self, most: Duration) -> Waited {
-        let over = async { self.0.wait_for(|done| *done).await.is_ok() };
-        // A lease that was dropped is over too.
-        match tokio::time::timeout(most, over).await {
-            Ok(_) => Waited::Over,
-            Err(_) => Waited::StillRuns,
-        }
-    }
-
-    /// Whether the update was neither taken in nor given up.
+    /// Returns whether the update was neither taken in nor given up.
     pub(super) fn is_held(&self) -> bool {
-        self.0.has_changed().is_ok()
+        self.0.strong_count() > 0
     }
 }

@@ -80,7 +80,7 @@ impl NotesKeeper {
 
     /// Whether an update is due and none runs.
     pub fn due(&self) -> Option<Due> {
-        if self.running().is_some() { None } else { self.trigger.due(&self.limits) }
+        if self.is_running() { None } else { self.trigger.due(&self.limits) }
     }
 
     /// Who is to write: the offline scribe after too many failures of the model in a row, and the model again after as many
@@ -98,7 +98,7 @@ impl NotesKeeper {
         &mut self,
         messages: impl IntoIterator<Item = &'a Message>,
     ) -> Result<Option<Job>, NotesError> {
-        if self.running().is_some() {
+        if self.is_running() {
             return Ok(None);
         }
         self.trigger.attempted();
@@ -153,9 +153,9 @@ impl NotesKeeper {
         }
     }
 
-    /// The update that runs, to wait for.
-    pub fn running(&self) -> Option<Running> {
-        self.running.clone().filter(Running::is_held)
+    /// Returns whether an update runs, or is done and was not [taken in](Self::finish) yet.
+    pub fn is_running(&self) -> bool {
+        self.running.as_ref().is_some_and(Running::is_held)
     }
 
     /// The notes for a compaction (P5a); `None` if there are none, or only the template. How far they reach is known only

@@ -35,7 +35,7 @@ pub use edit_tool::{Edited, NotesEditor};
 pub use error::NotesError;
 pub use file::{NotesFile, text_hash};
 pub use fit::{KEPT_LONGEST, Over, check_room, cut_to_fit};
-pub use job::{Job, Running, Waited};
+pub use job::Job;
 pub use keeper::{Keeping, NotesKeeper};
 pub use limits::NotesLimits;
 pub use mend::{Mended, mend};

@@ -4,7 +4,8 @@ use super::record::Author;
 use super::template::fill;
 use crate::ByModel;
 use crate::skill::{Skill, SkillError, SkillLimits, one_line, slug};
-use throughline_core::facts::{DirectiveKind, Facts, Said};
+use throughline_core::classify::DirectiveKind;
+use throughline_core::facts::Facts;
 use throughline_core::tokens::Counter;
 use throughline_core::{Flags, Message, Role, SharedKnowledge, prompt};
 use throughline_model::{End, NoTools, Receipt};
@@ -16,6 +17,7 @@ const JOB: &str = "skillify";
 const MOST_STEPS: usize = 24;
 const MOST_RULES: usize = 24;
 const MOST_PROBLEMS: usize = 12;
+const MOST_ASKED: usize = 12;
 
 /// A skill to make.
 pub struct Skillify<'a> {
@@ -50,7 +52,7 @@ pub struct Skillified {
 pub async fn skillify(order: Skillify<'_>) -> Skillified {
     let Skillify { notes, request, knowledge, model, limits, counter } = order;
     let Some(by) = model else {
-        let skill = from_facts(&knowledge.read().facts, &limits, counter);
+        let skill = from_facts(&knowledge.read().facts, notes.unwrap_or_default(), &limits, counter);
         return Skillified { skill, repairs: Vec::new(), by: Author::Offline, receipt: None };
     };
     let words = user_words(&knowledge.read().facts, limits.words_tokens, counter);
@@ -85,26 +87,32 @@ pub async fn skillify(order: Skillify<'_>) -> Skillified {
 
 /// The user's messages within a budget: the first, which holds the task, and the newest ones, in order.
 fn user_words(facts: &Facts, most: u64, counter: &mut Counter) -> String {
-    let words = facts.words();
-    let line = |said: &Said| format!("- {}", said.text.trim());
+    let words: Vec<String> =
+        facts.requests().in_force().map(|request| format!("- {}", request.ask.text.trim())).collect();
     let mut left = most;
     let mut told: Vec<usize> = Vec::new();
     for at in (0..words.len().min(1)).chain((1..words.len()).rev()) {
-        let cost = counter.text(&line(&words[at])) + 1;
+        let cost = counter.text(&words[at]) + 1;
         if cost <= left {
             left -= cost;
             told.push(at);
         }
     }
     told.sort_unstable();
-    told.into_iter().map(|at| line(&words[at])).collect::<Vec<_>>().join("\n")
+    told.into_iter().map(|at| words[at].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// A skill from what was asked, run, changed and corrected.
-fn from_facts(facts: &Facts, limits: &SkillLimits, counter: &mut Counter) -> Result<Skill, SkillError> {
+/// A skill from what was asked, run, changed and corrected, and from what the notes say.
+fn from_facts(
+    facts: &Facts,
+    notes: &str,
+    limits: &SkillLimits,
+    counter: &mut Counter,
+) -> Result<Skill, SkillError> {
     let task = facts.turns().first().map(|turn| turn.asked.as_str()).unwrap_or_default();
     let steps = steps(facts);
-    if task.is_empty() || steps.is_empty() {
+    let workflow = section(notes, "Workflow");
+    if task.is_empty() || (steps.is_empty() && workflow.is_empty()) {
         return Err(SkillError::Nothing);
     }
     let title: Vec<&str> = task.split_whitespace().take(8).collect();
@@ -118,7 +126,7 @@ fn from_facts(facts: &Facts, limits: &SkillLimits, counter: &mut Counter) -> Res
         &format!("Repeats a task done before: {short} Use when the same is asked again."),
         limits.description_chars,
     );
-    let rules = facts.directives().iter().filter(|directive| match directive.kind {
+    let rules = facts.requests().directives().filter(|directive| match directive.kind {
         DirectiveKind::Prohibition | DirectiveKind::Correction => true,
         DirectiveKind::Instruction | DirectiveKind::Decision => false,
     });
@@ -133,10 +141,15 @@ fn from_facts(facts: &Facts, limits: &SkillLimits, counter: &mut Counter) -> Res
     let changed = facts.changed_files().into_iter().take(MOST_STEPS).map(|file| format!("- {}", file.path));
     let checks = facts.tests().iter().filter(|run| run.passed);
     let checks = checks.map(|run| format!("- `{}` passes", one_line(&run.command, 200)));
+    let asked = facts.requests().in_force().skip(1).take(MOST_ASKED);
+    let asked = asked.map(|request| format!("- {}", one_line(&request.ask.text, 200)));
     let parts = [
         ("When to use", vec![one_line(task, 600)]),
         ("Rules", rules),
+        ("Workflow", workflow),
         ("Steps", steps),
+        ("What the user asked on the way", asked.collect()),
+        ("Learnings", section(notes, "Learnings")),
         ("How to check", checks.collect()),
         ("Files that were changed", changed.collect()),
         ("Known problems", problems.collect()),
@@ -161,6 +174,16 @@ fn from_facts(facts: &Facts, limits: &SkillLimits, counter: &mut Counter) -> Res
         }
     }
     Ok(Skill { name, description, body })
+}
+
+/// The lines of a section of the notes, without the guide under its heading.
+fn section(notes: &str, name: &str) -> Vec<String> {
+    let is_heading = |line: &&str| line.strip_prefix("# ").is_some_and(|heading| heading.trim() == name);
+    let lines = notes.lines().skip_while(|line| !is_heading(line)).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("# ")).map(str::trim);
+    let is_guide = |line: &str| line.len() > 1 && line.starts_with('_') && line.ends_with('_');
+    let lines = lines.filter(|line| !line.is_empty() && !is_guide(line));
+    lines.map(|line| format!("- {}", one_line(line.trim_start_matches(['-', '*', ' ']), 300))).collect()
 }
 
 /// The commands that worked, in the order of their last run.

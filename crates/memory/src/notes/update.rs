@@ -116,7 +116,6 @@ pub async fn update(order: Update<'_>) -> Updated {
         changed: outcome.is_ok().then(|| job.file.path().display().to_string()).into_iter().collect(),
         ..receipt
     });
-    job.lease.done();
     Updated { by, outcome: outcome.unwrap_or_else(Outcome::Kept), receipt, lease: job.lease }
 }
 

@@ -260,6 +260,11 @@ impl Model for Http {
         &self.model
     }
 
+    fn has_beta(&self, feature: &str) -> bool {
+        let named = self.headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+        named.flat_map(|value| value.split(',')).any(|name| name.trim() == feature)
+    }
+
     fn send<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Answer, ModelError>> {
         let span = telemetry::span(&self.name, &self.model, Some(&self.url));
         Box::pin(async move {

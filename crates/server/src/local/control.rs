@@ -60,7 +60,8 @@ impl From<ManageError> for Failed {
             | ManageError::Wire(_)
             | ManageError::Injected(_)
             | ManageError::Write(_)
-            | ManageError::Panicked => {
+            | ManageError::Panicked
+            | ManageError::TooSlow(_) => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "session", error.to_string())
             }
         }

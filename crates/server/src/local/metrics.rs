@@ -124,6 +124,13 @@ fn requests(out: &mut Exposition, counters: &Counters) {
             }
         }
     }
+    let name = "throughline_outgoing_requests_total";
+    let help = "Requests sent to providers, by body and by the reason why it is the client's own.";
+    out.family(name, Type::Counter, help);
+    for (reason, count) in counters.sent_as() {
+        let body = if reason.is_some() { "original" } else { "rewritten" };
+        out.sample(name, &[("body", body), ("reason", reason.unwrap_or("none"))], count);
+    }
     let answers = counters.answers().map(|(class, count)| (class, count as f64));
     let help = "Answers of providers, by the class of their status; none: there was no answer.";
     out.counters(("throughline_upstream_answers_total", help), "code", answers);

@@ -1,6 +1,7 @@
 //! What the requests of one conversation come to.
 
 use super::{Accounted, Asked, Context, Figures, SessionSnapshot, Thread};
+use crate::relay::OriginalReason;
 use jiff::Timestamp;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::time::Duration;
@@ -121,7 +122,8 @@ fn tokens(pieces: &[Piece]) -> u64 {
 /// What is known of a request once it is answered.
 pub(super) struct Billed<'a> {
     pub(super) usage: Usage,
-    pub(super) changed: bool,
+    /// Why the client's own body was sent; `None`: a rewritten one was.
+    pub(super) original: Option<OriginalReason>,
     pub(super) cured: u64,
     pub(super) our_time: Duration,
     pub(super) at: Timestamp,
@@ -161,7 +163,8 @@ impl Account {
     pub(super) fn answered(&mut self, answered: &Billed<'_>) -> Accounted {
         let mut accounted = Accounted {
             usage: answered.usage,
-            changed: answered.changed,
+            changed: answered.original.is_none(),
+            original: answered.original.map(|reason| reason.name().to_owned()),
             cured: answered.cured,
             our_micros: u64::try_from(answered.our_time.as_micros()).unwrap_or(u64::MAX),
             ..Accounted::default()
@@ -171,7 +174,7 @@ impl Account {
             accounted.edits = measured.edits;
             accounted.prompt_without = tokens(&measured.without);
             // What was decided may still not have been sent.
-            let sent = if answered.changed { &measured.with } else { &measured.without };
+            let sent = if accounted.changed { &measured.with } else { &measured.without };
             accounted.prompt_with = tokens(sent);
             let is_billed = measured.price.is_known() && answered.usage != Usage::default();
             accounted.dollars = is_billed.then(|| measured.price.bill(&answered.usage, measured.ttl).dollars);

@@ -1,11 +1,13 @@
 //! A request of a client.
 
 use super::rest::Open;
+use super::window::has_beta;
 use crate::Endpoint;
 use bytes::Bytes;
 use http::HeaderMap;
 use jiff::Timestamp;
 use std::sync::OnceLock;
+use throughline_core::stages::microcompact::SERVER_EDITS_BETA;
 use throughline_wire::splice::Body;
 
 /// A request of a client.
@@ -29,6 +31,11 @@ impl Asked {
     pub(crate) fn parsed(&self) -> Option<&Body> {
         let parse = || Body::share(self.endpoint.wire()?, self.body.clone()).ok();
         self.parsed.get_or_init(parse).as_ref()
+    }
+
+    /// Returns whether the provider takes `context_management` in this request (W4): it rejects one without the header.
+    pub(super) fn takes_server_edits(&self) -> bool {
+        has_beta(&self.headers, |feature| feature == SERVER_EDITS_BETA)
     }
 
     /// It is asked in a conversation, until it is gone.

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use throughline_core::cost::Dollars;
 use throughline_core::{Event, Usage};
 
@@ -13,6 +14,8 @@ pub struct Figures {
     pub requests: u64,
     /// Of these, with another body than the client's.
     pub changed: u64,
+    /// The others, by the reason why the client's own body was sent.
+    pub originals: BTreeMap<String, u64>,
     /// Edits and compactions that were made.
     pub edits: u64,
     /// Requests that we answered ourselves.
@@ -42,6 +45,9 @@ impl Figures {
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.changed += other.changed;
+        for (reason, count) in &other.originals {
+            *self.originals.entry(reason.clone()).or_default() += count;
+        }
         self.edits += other.edits;
         self.answered_here += other.answered_here;
         self.cured += other.cured;
@@ -95,6 +101,9 @@ pub struct Accounted {
     pub dollars_with: Dollars,
     /// Whether another body than the client's was sent.
     pub changed: bool,
+    /// Why the client's own body was sent, if it was. A later version may have other reasons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original: Option<String>,
     /// Edits and compactions that were made for it.
     pub edits: u64,
     /// Whether we answered it ourselves.
@@ -131,6 +140,7 @@ impl Accounted {
         Figures {
             requests: u64::from(!self.answered_here),
             changed: u64::from(self.changed),
+            originals: self.original.iter().map(|reason| (reason.clone(), 1)).collect(),
             edits: self.edits,
             answered_here: u64::from(self.answered_here),
             cured: self.cured,
@@ -161,6 +171,7 @@ mod tests {
             dollars_without: Dollars::new(0.9),
             dollars_with: Dollars::new(0.4),
             changed: true,
+            original: None,
             edits: 2,
             answered_here: false,
             cured: 0,
@@ -177,6 +188,9 @@ mod tests {
         sum.add(&accounted().figures());
         assert_eq!((sum.requests, sum.changed, sum.edits, sum.unpriced), (2, 2, 4, 0));
         assert_eq!(sum.saved(), Dollars::new(1.0));
+        assert_eq!(sum.originals, BTreeMap::new());
+        sum.add(&Accounted { original: Some("paused".to_owned()), ..accounted() }.figures());
+        assert_eq!(sum.originals, BTreeMap::from([("paused".to_owned(), 1)]));
         assert_eq!((sum.tokens_saved_share(), sum.cached_share()), (0.75, 0.9));
     }
 

@@ -1,14 +1,14 @@
 //! What is decided about requests, and what is learnt from their answers.
 //!
 //! [`Manager::consider`] recognises whose request it is (`recognise/`), finds the conversation (`hub.rs`) and has its
-//! [`Thread`] decide (`thread.rs`). What goes on is a [`Turn`]: it is asked again when the provider refuses, and told the answer.
+//! [`Thread`] decide (`thread.rs`). What goes on is a [`Turn`]: it is asked for a retry when the provider rejects it, and told
+//! the answer. The policy for what is sent and retried is in `relay/outgoing.rs`.
 
 mod account;
 mod asked;
 mod awake;
-mod beside;
-mod cure;
 mod figures;
+mod guarded;
 mod hub;
 mod lineage;
 mod memory;
@@ -17,6 +17,8 @@ mod people;
 mod recognise;
 mod reports;
 mod rest;
+mod shrink;
+mod side_request;
 mod snapshot;
 mod takeover;
 mod thread;
@@ -40,6 +42,7 @@ use thread::Working;
 
 use crate::counters::Counters;
 use crate::inject::{Point, strike};
+use crate::relay::{OriginalReason, Outgoing};
 use crate::runtime::at_once;
 use crate::{Limits, Managing, Settings};
 use awake::Awake;
@@ -63,23 +66,19 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How long is waited for what is still learnt when the server stops.
 const LEARNING: Duration = Duration::from_secs(5);
 
-/// What becomes of it.
-pub(crate) enum Verdict {
-    /// It goes as it came, and nobody looks at the answer.
-    Pass,
-    /// This goes in its place, and nobody looks at the answer.
-    Instead(Bytes),
-    /// This goes in its place, and only calls of our tools are looked for in the answer.
-    Beside(Box<OwnTurn>),
-    /// It goes to the provider, as it came or changed, and the answer is looked at.
-    Send(Box<Turn>),
+/// How a request is handled.
+pub(crate) enum RoutingDecision {
+    /// It is sent to the provider; the answer is not inspected, and nothing is retried.
+    PassThrough(Outgoing),
+    /// It is sent to the provider for a conversation, with retries.
+    Forward(Box<Turn>),
     /// It is answered here.
-    Answer(LocalAnswer),
+    Respond(LocalAnswer),
 }
 
 /// What was decided.
 enum Decision {
-    Made(Verdict),
+    Made(RoutingDecision),
     /// It is a compaction that is answered here.
     TakeOver(TakeOver),
 }
@@ -121,6 +120,18 @@ impl World {
         self.reports.add((self.now)(), Report::Unrecorded(error.to_string()));
     }
 
+    /// The client's request with the text of our summaries in place of their opaque items; `None` if it has none.
+    fn resolve(&self, asked: &Asked) -> Option<Bytes> {
+        let wire = asked.endpoint.wire()?;
+        let expand = || takeover::expand(self, wire, &asked.body);
+        catch_unwind(AssertUnwindSafe(expand)).ok()?.ok()?.map(Bytes::from)
+    }
+
+    /// The decision to send the client's own request.
+    fn pass_through(&self, asked: &Asked, reason: OriginalReason) -> RoutingDecision {
+        RoutingDecision::PassThrough(Outgoing::Original { reason, resolved: self.resolve(asked) })
+    }
+
     /// One more request.
     fn count(&self, accounted: &Accounted) {
         self.total.lock().unwrap_or_else(PoisonError::into_inner).add(&accounted.figures());
@@ -157,95 +168,77 @@ impl Manager {
         Self { hub: Hub::new(world.clone()), world, at_once: Arc::new(Semaphore::new(at_once())) }
     }
 
-    /// Decides about a request, within the time that is ours. Whatever goes wrong, it goes as it came.
-    pub(crate) async fn consider(self: &Arc<Self>, asked: Asked) -> Verdict {
+    /// Decides about a request within our time limit. On an error, a panic or a timeout the client's own request is sent.
+    pub(crate) async fn consider(self: &Arc<Self>, asked: Asked) -> RoutingDecision {
         let asked = Arc::new(asked);
-        let verdict = match self.guarded(&asked, Self::decide).await {
-            Some(Decision::Made(verdict)) => verdict,
+        let decision = match self.guarded(&asked, Self::decide).await {
+            Some(Decision::Made(decision)) => Some(decision),
             Some(Decision::TakeOver(take_over)) => match take_over.answer().await {
-                Some(answer) => Verdict::Answer(answer),
-                None => self.guarded(&asked, Self::beside).await.unwrap_or(Verdict::Pass),
+                Some(answer) => Some(RoutingDecision::Respond(answer)),
+                None => self.guarded(&asked, Self::side_request).await,
             },
-            None => Verdict::Pass,
+            None => None,
         };
-        match verdict {
-            Verdict::Pass => self.passable(&asked).map_or(Verdict::Pass, Verdict::Instead),
-            Verdict::Instead(_) | Verdict::Beside(_) | Verdict::Send(_) | Verdict::Answer(_) => verdict,
-        }
+        decision.unwrap_or_else(|| self.world.pass_through(&asked, OriginalReason::InternalError))
     }
 
-    /// Does something about a request within the time that is ours; what goes wrong is reported.
+    /// Runs work on a request within our time limit; a failure is reported.
     async fn guarded<T: Send + 'static>(
         self: &Arc<Self>,
         asked: &Arc<Asked>,
-        what: fn(&Self, &Arc<Asked>) -> Result<T, ManageError>,
+        work: fn(&Self, &Arc<Asked>) -> Result<T, ManageError>,
     ) -> Option<T> {
-        let limit = self.world.limits.our_time;
-        let work = async {
+        let task = async {
             let permit = self.at_once.clone().acquire_owned().await;
             let (manager, asked) = (self.clone(), asked.clone());
             tokio::task::spawn_blocking(move || {
-                let done = catch_unwind(AssertUnwindSafe(|| what(&manager, &asked)));
-                drop(permit);
-                done
+                let _permit = permit;
+                work(&manager, &asked)
             })
             .await
         };
         let begun = Instant::now();
-        let done = tokio::time::timeout(limit, work).await;
+        let done = guarded::within(self.world.limits.our_time, task).await;
         self.world.counters.deciding.took(begun.elapsed());
-        match done {
-            Ok(Ok(Ok(Ok(done)))) => return Some(done),
-            Ok(Ok(Ok(Err(error)))) => self.world.reports.add(asked.at, Report::Failed(error.to_string())),
-            Ok(Ok(Err(_)) | Err(_)) => self.world.reports.add(asked.at, Report::Panicked),
-            Err(_) => self.world.reports.add(asked.at, Report::TooSlow(limit)),
-        }
-        None
+        done.map_err(|error| self.world.reports.add(asked.at, Report::from(error))).ok()
     }
 
     fn decide(&self, asked: &Arc<Asked>) -> Result<Decision, ManageError> {
         strike(self.world.managing.inject, Point::First, &asked.headers)?;
-        let Some(recognised) = recognise::recognise(asked) else { return Ok(Decision::Made(Verdict::Pass)) };
+        let unmanaged = || self.world.pass_through(asked, OriginalReason::Unmanaged);
+        let Some(recognised) = recognise::recognise(asked) else { return Ok(Decision::Made(unmanaged())) };
         match recognised.purpose {
             Purpose::Turn => {
                 let thread = self.hub.thread(&recognised, asked)?;
-                let verdict = thread.decide(asked)?;
+                let decision = thread.decide(asked)?;
                 self.hub.make_room(&thread);
                 strike(self.world.managing.inject, Point::Decided, &asked.headers)?;
-                Ok(Decision::Made(verdict))
+                Ok(Decision::Made(decision))
             }
             Purpose::Compaction(native) if self.world.managing.take_over_compaction => {
                 let thread = self.hub.thread(&recognised, asked)?;
                 Ok(Decision::TakeOver(TakeOver { thread, asked: asked.clone(), native }))
             }
-            Purpose::CountTokens | Purpose::Compaction(_) => self.beside(asked).map(Decision::Made),
-            Purpose::Memory | Purpose::Title => Ok(Decision::Made(Verdict::Pass)),
+            Purpose::CountTokens | Purpose::Compaction(_) => self.side_request(asked).map(Decision::Made),
+            Purpose::Memory | Purpose::Title => Ok(Decision::Made(unmanaged())),
         }
     }
 
-    /// A request beside a conversation: what was decided about it applies, and nothing is decided anew.
-    fn beside(&self, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
-        let Some(recognised) = recognise::recognise(asked) else { return Ok(Verdict::Pass) };
+    /// Decides about a request beside a conversation: what was decided about the conversation applies, and nothing is
+    /// decided anew.
+    fn side_request(&self, asked: &Arc<Asked>) -> Result<RoutingDecision, ManageError> {
+        let recognised = recognise::recognise(asked);
+        let thread = recognised.as_ref().and_then(|recognised| self.hub.known(recognised, asked));
+        let (Some(recognised), Some(thread)) = (recognised, thread) else {
+            return Ok(self.world.pass_through(asked, OriginalReason::Unmanaged));
+        };
         let native = match recognised.purpose {
             Purpose::Compaction(native) => Some(native),
             Purpose::Turn | Purpose::CountTokens | Purpose::Memory | Purpose::Title => None,
         };
-        match self.hub.known(&recognised, asked) {
-            Some(thread) => {
-                let verdict = thread.beside(asked, native)?;
-                self.hub.make_room(&thread);
-                Ok(verdict)
-            }
-            None => Ok(self.passable(asked).map_or(Verdict::Pass, Verdict::Instead)),
-        }
-    }
-
-    /// A request that goes as it came, but for what only we understand.
-    fn passable(&self, asked: &Asked) -> Option<Bytes> {
-        let wire = asked.endpoint.wire()?;
-        let expand = || takeover::expand(&self.world, wire, &asked.body);
-        let expanded = catch_unwind(AssertUnwindSafe(expand)).ok()?.ok()?;
-        expanded.map(Bytes::from)
+        let decision = thread.side_request(asked, native)?;
+        self.hub.make_room(&thread);
+        Ok(decision)
     }
 
     /// What there is to see now.
@@ -321,4 +314,7 @@ pub(crate) enum ManageError {
     /// Something is wrong in our code.
     #[error("our code panicked; please report it")]
     Panicked,
+    /// It took longer than the time limit.
+    #[error("it took longer than {} ms", .0.as_millis())]
+    TooSlow(Duration),
 }

@@ -15,8 +15,8 @@ pub(crate) enum Report {
     Failed(String),
     Panicked,
     TooSlow(Duration),
-    /// The provider did not take a request that we had changed; the client's own was sent.
-    Refused(u16),
+    /// The provider rejected a rewritten request.
+    RejectedRewrite(u16),
     /// The provider found a request too long, and it could not be made smaller.
     Uncured(String),
     /// A compaction that should have been answered here was asked of the provider.
@@ -49,7 +49,7 @@ impl Report {
             Self::Failed(_) => 0,
             Self::Panicked => 1,
             Self::TooSlow(_) => 2,
-            Self::Refused(_) => 3,
+            Self::RejectedRewrite(_) => 3,
             Self::Uncured(_) => 4,
             Self::NotTakenOver(_) => 5,
             Self::LostSummary(_) => 6,
@@ -65,11 +65,8 @@ impl fmt::Display for Report {
             Self::Failed(why) => write!(f, "forwarded untouched: {why}"),
             Self::Memory(why) => write!(f, "memory: {why}"),
             Self::Panicked => f.write_str("forwarded untouched: our code panicked; please report it"),
-            Self::Refused(status) => {
-                write!(
-                    f,
-                    "the provider refused what we made of a request ({status}); the client's own was sent"
-                )
+            Self::RejectedRewrite(status) => {
+                write!(f, "the provider rejected a rewritten request ({status})")
             }
             Self::Uncured(why) => {
                 write!(f, "a request that the provider finds too long was not cured: {why}")

@@ -8,10 +8,11 @@ use super::own_tools::{Asking, Own};
 use super::people::paused_in;
 use super::rest::{Activity, Held};
 use super::snapshot::MARK;
-use super::turn::Sent;
+use super::turn::{Draft, Sent};
 use super::window::{Known, Learnt, Room};
-use super::{Asked, Client, ManageError, Recognised, Turn, Verdict, World, cure, recognise, takeover};
+use super::{Asked, Client, ManageError, Recognised, RoutingDecision, World, recognise, takeover};
 use crate::inject::{Point, strike};
+use crate::relay::OriginalReason;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -25,9 +26,6 @@ use throughline_core::{
 use throughline_engine::{LedgerJournal, Options, Prepared, Preparer, Restored};
 use throughline_ledger::{LedgerError, SyncPolicy, Writer};
 use uuid::Uuid;
-
-/// Refusals of what we made after which a conversation goes as it comes.
-const MISTRUSTED: u32 = 3;
 
 /// Tells conversations apart, in this process and later ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,8 +78,8 @@ pub(crate) struct Thread {
     client_session: Option<ClientSession>,
     pub(super) activity: Activity,
     pub(super) working: Mutex<Option<Box<Working>>>,
-    /// How often the provider refused what we made of a request.
-    pub(super) mistrust: AtomicU32,
+    /// How many rewritten requests the provider rejected.
+    pub(super) rejected_rewrites: AtomicU32,
     /// What its requests came to.
     pub(super) account: Mutex<Account>,
     /// The end of its history when it came to rest.
@@ -133,7 +131,7 @@ impl Thread {
             world,
             activity: Activity::new(),
             working: Mutex::default(),
-            mistrust: AtomicU32::new(0),
+            rejected_rewrites: AtomicU32::new(0),
             account: Mutex::default(),
             tip: Mutex::default(),
             paused: AtomicBool::default(),
@@ -141,43 +139,37 @@ impl Thread {
     }
 
     /// Decides about the next request of the conversation.
-    pub(super) fn decide(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<Verdict, ManageError> {
+    pub(super) fn decide(self: &Arc<Self>, asked: &Arc<Asked>) -> Result<RoutingDecision, ManageError> {
         let began = Instant::now();
         let moment = Moment { now: Some(asked.at), ..Moment::default() };
-        if self.work(|working| Ok(self.is_aside(working, asked)))? {
-            return Ok(Verdict::Pass);
-        }
-        let prepared = self.work(|working| {
+        let draft = self.work(|working| {
+            if self.is_side_request(working, asked) {
+                return Ok(Err(OriginalReason::SideRequest));
+            }
             if self.is_paused() {
-                return Ok(None);
+                self.account().asked(asked.at, None);
+                return Ok(Err(OriginalReason::Paused));
             }
             let prepared = self.prepare(working, asked, &moment)?;
             let sent = self.measure(asked, working, &prepared)?;
-            Ok(Some((prepared, sent, working.own.offered(&working.preparer), cure::is_large(working))))
+            prepared.pass.changes.iter().for_each(|change| self.world.counters.edit(change.stage));
+            let offered = working.own.offered(&working.preparer);
+            let lacks_something = !prepared.violations.is_empty();
+            let draft = self.draft(working, asked, prepared.bytes);
+            Ok(Ok(Draft { sent: Some(sent), offered, lacks_something, ..draft }))
         })?;
-        let Some((prepared, sent, offered, is_large)) = prepared else {
-            self.account().asked(asked.at, None);
-            return Ok(Verdict::Pass);
-        };
-        prepared.pass.changes.iter().for_each(|change| self.world.counters.edit(change.stage));
-        let is_trusted = self.mistrust.load(Ordering::Relaxed) < MISTRUSTED;
-        let body = match is_trusted {
-            true => Some(prepared.bytes).filter(|body| *body != asked.body),
-            false => self.plain(asked),
-        };
-        let sent = Sent { our_time: began.elapsed(), ..sent };
-        let turn = Turn::new(self.clone(), asked.clone(), body).accounted(sent).offering(offered);
-        Ok(Verdict::Send(Box::new(Turn { is_large, ..turn })))
-    }
-
-    /// What is sent where nothing is to be changed: `None` for the client's own bytes. What only we understand is put in words.
-    pub(super) fn plain(&self, asked: &Asked) -> Option<Bytes> {
-        takeover::expand(&self.world, self.wire, &asked.body).ok().flatten().map(Bytes::from)
+        Ok(match draft {
+            Ok(mut draft) => {
+                draft.sent.iter_mut().for_each(|sent| sent.our_time = began.elapsed());
+                self.forward(asked, draft)
+            }
+            Err(reason) => self.world.pass_through(asked, reason),
+        })
     }
 
     /// Whether Claude Code asks something else in the session's name, as of a small model: other words, and no tools. Taken for the
     /// conversation it would look as if that had begun anew.
-    fn is_aside(&self, working: &Working, asked: &Asked) -> bool {
+    fn is_side_request(&self, working: &Working, asked: &Asked) -> bool {
         let Some(first) = working.preparer.history().first().filter(|_| self.client == Client::ClaudeCode)
         else {
             return false;
@@ -225,18 +217,23 @@ impl Thread {
         let body = self.expand(working.own.expand(self.wire, &asked.body), asked)?;
         let taken = working.preparer.take(body, &moment, &mut working.journal)?;
         working.repeated(&taken.fresh)?;
-        let Working { preparer, journal, learnt, memory, .. } = working;
+        let Working { preparer, journal, memory, .. } = working;
         if let Some(memory) = memory {
             memory.tell(Telling { thread: self, taken: &taken, preparer, journal, moment: &mut moment });
         }
         strike(self.world.managing.inject, Point::Thread, &asked.headers)?;
-        if let Some(pipeline) = preparer.pipeline() {
-            let model = &pipeline.settings().model;
-            let known = Known::of(&self.world, &self.client, model, &asked.headers);
-            let Room { window, ceiling } = Known { learnt: learnt.of(model), ..known }.room();
-            preparer.set_room(window, ceiling);
+        if let Some(room) = self.room(working, asked) {
+            working.preparer.set_room(room.window, room.ceiling);
+            working.preparer.allow_server_edits(asked.takes_server_edits());
         }
-        Ok(preparer.ready(&moment, journal)?)
+        Ok(working.preparer.ready(&moment, &mut working.journal)?)
+    }
+
+    /// What the model of the conversation takes, once a request was seen.
+    pub(super) fn room(&self, working: &Working, asked: &Asked) -> Option<Room> {
+        let model = &working.preparer.pipeline()?.settings().model;
+        let known = Known::of(&self.world, &self.client, model, &asked.headers);
+        Some(Known { learnt: working.learnt.of(model), ..known }.room())
     }
 
     /// The client's request with what only the model knows: what it really said, and what was condensed here.
@@ -288,7 +285,10 @@ impl Thread {
             window: managing.window,
             // Offered when a request has come that they can be offered in.
             tools: OwnTools::default(),
-            cache_edits: false,
+            // What the client permits its model is not known: `Recall` is the way back.
+            reads_saved_files: false,
+            cache_edits: managing.cache_edits,
+            server_edits: false,
         };
         let mut preparer = Preparer::new(self.wire, options);
         let mut learnt = Learnt::default();

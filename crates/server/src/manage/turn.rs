@@ -1,15 +1,15 @@
 //! A request on its way, and its answer.
 
 use super::account::{Billed, Measured};
-use super::cure::{self, Refusal};
 use super::memory::{self, Answered};
 use super::rest::Held;
-use super::{Asked, OwnTurn, Report, Thread};
+use super::thread::Working;
+use super::{Asked, OwnTurn, Report, RoutingDecision, Thread};
 use crate::counters::Counters;
 use crate::inject::{Point, strike};
-use crate::relay::legible;
+use crate::relay::{Attempt, MAX_SHRINKS, NextStep, Original, OriginalReason, Rejection, legible};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,20 +18,73 @@ use throughline_wire::sse;
 use throughline_wire::stream::StreamDecoder;
 use throughline_wire::{Response, Stop};
 
-/// A request that goes to the provider.
+/// The share of the window from which on a rejection without a report is taken to be about the size, in tenths.
+const NEAR: u64 = 8;
+/// The share from which on the beginning of a stream is looked at before the client gets it, in tenths: windows are not always
+/// as large as they are said to be.
+const LARGE: u64 = 5;
+
+/// A request of a conversation on its way to the provider.
+#[derive(Clone)]
 pub(crate) struct Turn {
     pub(super) thread: Arc<Thread>,
     pub(super) asked: Arc<Asked>,
-    /// What is sent instead of the client's.
-    pub(super) body: Option<Bytes>,
-    /// How often it was made smaller because the provider found it too long.
-    pub(super) cures: u8,
-    /// What is known of it for the account.
+    /// What is sent, and what may be sent after a rejection.
+    pub(crate) attempt: Attempt,
+    /// What is known of it for the account; `None`: a side request, which is not recorded.
     pub(super) sent: Option<Arc<Sent>>,
     /// Our tools that the model has.
     pub(super) offered: Vec<&'static str>,
-    /// Whether the prompt fills a good part of the window.
-    pub(super) is_large: bool,
+    /// The share of the window that the prompt fills, in tenths.
+    pub(super) fill: u64,
+}
+
+/// A request as a conversation prepared it.
+pub(super) struct Draft {
+    pub(super) body: Bytes,
+    /// Our tools in it.
+    pub(super) offered: Vec<&'static str>,
+    /// The client's own request is known to have more tokens than the model takes.
+    pub(super) original_exceeds_window: bool,
+    /// The share of the window that the prompt fills, in tenths.
+    pub(super) fill: u64,
+    /// `None`: a side request, which is not recorded and never made smaller.
+    pub(super) sent: Option<Sent>,
+    /// It lacks something that every request must contain (G).
+    pub(super) lacks_something: bool,
+}
+
+impl Thread {
+    /// A draft of a side request with this body.
+    pub(super) fn draft(&self, working: &Working, asked: &Asked, body: Bytes) -> Draft {
+        let fill = working.preparer.pipeline().map_or(0, |pipeline| {
+            let tenth = pipeline.settings().window / 10;
+            pipeline.tokens() / tenth.max(1)
+        });
+        let room = self.room(working, asked);
+        let original_exceeds_window = room.is_some_and(|room| working.preparer.client_tokens() > room.limit);
+        Draft { body, offered: Vec::new(), original_exceeds_window, fill, sent: None, lacks_something: false }
+    }
+
+    /// The decision to send a draft, or the client's own request in its place.
+    pub(super) fn forward(self: &Arc<Self>, asked: &Arc<Asked>, draft: Draft) -> RoutingDecision {
+        let Draft { body, offered, original_exceeds_window: exceeds_window, fill, sent, lacks_something } =
+            draft;
+        let original = Original { resolved: self.world.resolve(asked), exceeds_window };
+        let rewritten = Some(body).filter(|body| body != original.resolved.as_ref().unwrap_or(&asked.body));
+        let rejected = self.rejected_rewrites.load(Ordering::Relaxed);
+        let objection = OriginalReason::from_rejected_rewrites(rejected)
+            .or_else(|| lacks_something.then_some(OriginalReason::GuaranteeViolated));
+        let shrinks = if sent.is_some() { MAX_SHRINKS } else { 0 };
+        RoutingDecision::Forward(Box::new(Turn {
+            thread: self.clone(),
+            asked: asked.clone(),
+            attempt: Attempt::first(original, rewritten, objection, shrinks),
+            sent: sent.map(Arc::new),
+            offered,
+            fill,
+        }))
+    }
 }
 
 /// What is known of a request when it is sent.
@@ -80,47 +133,25 @@ pub(crate) enum Ended {
 }
 
 impl Turn {
-    pub(super) fn new(thread: Arc<Thread>, asked: Arc<Asked>, body: Option<Bytes>) -> Self {
-        Self { thread, asked, body, cures: 0, sent: None, offered: Vec::new(), is_large: false }
-    }
-
-    /// The same request once more.
-    pub(super) fn again(&self) -> Self {
-        Self {
-            thread: self.thread.clone(),
-            asked: self.asked.clone(),
-            body: self.body.clone(),
-            cures: self.cures,
-            sent: self.sent.clone(),
-            offered: self.offered.clone(),
-            is_large: self.is_large,
-        }
-    }
-
-    /// One that counts.
-    pub(super) fn accounted(self, sent: Sent) -> Self {
-        Self { sent: Some(Arc::new(sent)), ..self }
-    }
-
-    /// What is sent instead of the client's own body.
-    pub(crate) fn body(&self) -> Option<&Bytes> {
-        self.body.as_ref()
-    }
-
-    /// The model has these tools of ours.
-    pub(super) fn offering(self, offered: Vec<&'static str>) -> Self {
-        Self { offered, ..self }
-    }
-
     /// Whether the model has tools of ours: then the answer is to come in a form that can be looked into.
     pub(crate) fn offers(&self) -> bool {
-        !self.offered.is_empty() && self.body.is_some()
+        !self.offered.is_empty() && self.attempt.outgoing.rewritten().is_some()
     }
 
     /// For an answer in which our tools may be called.
     pub(crate) fn own(&self) -> Option<OwnTurn> {
-        let sent = self.body.as_ref().filter(|_| self.offers())?;
+        let sent = self.attempt.outgoing.rewritten().filter(|_| self.offers())?;
         Some(OwnTurn::new(self.thread.clone(), self.asked.clone(), self.offered.clone(), sent.clone()))
+    }
+
+    /// Whether the answer is recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.sent.is_some()
+    }
+
+    /// How often it was made smaller.
+    pub(super) fn shrinks(&self) -> u8 {
+        MAX_SHRINKS.saturating_sub(self.attempt.shrinks_left)
     }
 
     /// Where what happens is counted.
@@ -133,36 +164,36 @@ impl Turn {
         self.thread.wire
     }
 
-    /// Whether the prompt is so large that the provider may find it too long only after it began to answer.
-    pub(crate) fn is_large(&self) -> bool {
-        self.is_large
+    /// Whether the provider may reject the prompt as too long only after it began to answer, and a retry is possible.
+    pub(crate) fn holds_back_stream(&self) -> bool {
+        self.fill >= LARGE && self.attempt.shrinks_left > 0
     }
 
-    /// The provider refused, with a status or in a stream: what to send instead, if something can be done about it.
-    pub(crate) async fn cure(&mut self, status: Option<StatusCode>, report: &[u8]) -> Option<Self> {
-        match Refusal::read(status, report) {
-            Refusal::TooLong(too_long) => return cure::cure(self, too_long).await,
-            Refusal::AnswerTooLong => return None,
-            Refusal::Other => {}
+    /// Whether a rejection without a report is about the size.
+    pub(crate) fn is_near_window(&self) -> bool {
+        self.fill >= NEAR
+    }
+
+    /// The turn to send after a rejection; `None`: the client gets the provider's error.
+    pub(crate) async fn retry_after_rejection(&self, rejection: &Rejection) -> Option<Self> {
+        if let Some(status) = self.attempt.rejected_rewrite(rejection) {
+            let Thread { world, rejected_rewrites, .. } = &*self.thread;
+            rejected_rewrites.fetch_add(1, Ordering::Relaxed);
+            world.reports.add((world.now)(), Report::RejectedRewrite(status.as_u16()));
         }
-        let status = status
-            .filter(|status| matches!(*status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY))?;
-        self.body.as_ref()?;
-        // Perhaps it is our doing. If the client's own is refused too, the client is told what it would have been told.
-        self.thread.mistrust.fetch_add(1, Ordering::Relaxed);
-        let report = Report::Refused(status.as_u16());
-        self.thread.world.reports.add((self.thread.world.now)(), report);
-        let plain = self.thread.plain(&self.asked);
-        (plain != self.body).then(|| Self { body: plain, ..self.again() })
+        match self.attempt.after_rejection(rejection) {
+            NextStep::ReturnError => None,
+            NextStep::SendSmaller(too_long) => self.shrink(too_long).await,
+            NextStep::Send(attempt) => Some(Self { attempt, ..self.clone() }),
+        }
     }
-
-    /// There was no answer at all.
-    pub(crate) fn unanswered(self) {}
 
     /// The answer is over. What it says is learnt off the client's path.
     pub(crate) fn finish(self, seen: Seen) {
         // Without a runtime the process is about to end.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        if self.is_recorded()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
             let learning = self.thread.world.learning.clone();
             learning.spawn_blocking_on(move || self.learn(&seen), &runtime);
         }
@@ -180,14 +211,14 @@ impl Turn {
         seen.earlier.iter().for_each(|earlier| usage += *earlier);
         let accounted = thread.account().answered(&Billed {
             usage,
-            changed: self.body.is_some(),
-            cured: self.cures.into(),
+            original: self.attempt.outgoing.original_reason(),
+            cured: self.shrinks().into(),
             our_time: sent.our_time,
             at: self.asked.at,
             measured: sent.measured.as_ref(),
         });
         thread.world.count(&accounted);
-        let body = self.body.as_ref().unwrap_or(&self.asked.body);
+        let body = self.attempt.outgoing.new_body().unwrap_or(&self.asked.body);
         memory::answered(thread, &Answered { messages: &response.messages, sent: body });
         response.follow(sent.tip.as_ref());
         response.messages.iter_mut().for_each(|message| message.at = Some(now));

@@ -40,6 +40,9 @@ pub(super) struct Room {
     pub(super) window: u64,
     /// The size at which the view is replaced at the latest.
     pub(super) ceiling: Option<u64>,
+    /// Tokens above which a request is known to be rejected. A smaller window in the settings does not lower it: users set
+    /// one to compact early.
+    pub(super) limit: u64,
 }
 
 /// What is known about a request's room.
@@ -73,15 +76,16 @@ impl<'a> Known<'a> {
     pub(super) fn room(&self) -> Room {
         let by_name = Settings::for_model(self.model).window;
         let usual = if self.asks_for_long() { by_name.max(LONG) } else { by_name };
-        let window = self.window.unwrap_or(usual).min(self.learnt.unwrap_or(u64::MAX));
+        let learnt = self.learnt.unwrap_or(u64::MAX);
+        let window = self.window.unwrap_or(usual).min(learnt);
+        let limit = self.window.unwrap_or(usual).max(usual).min(learnt);
         let at = self.compacts_at.or_else(|| self.client_compacts_at());
         let ceiling = at.filter(|at| *at >= LEAST).map(|at| at - STEP.max(at / STEP_SHARE));
-        Room { window, ceiling }
+        Room { window, ceiling, limit }
     }
 
     fn asks_for_long(&self) -> bool {
-        let values = self.headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).any(|word| word.trim().starts_with(LONG_BETA))
+        has_beta(self.headers, |feature| feature.starts_with(LONG_BETA))
     }
 
     /// The size at which the client condenses unless it is told otherwise.
@@ -97,6 +101,12 @@ impl<'a> Known<'a> {
             Client::Other(_) => None,
         }
     }
+}
+
+/// Returns whether a request's `anthropic-beta` header names a feature.
+pub(super) fn has_beta(headers: &HeaderMap, is_wanted: impl Fn(&str) -> bool) -> bool {
+    let values = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|feature| is_wanted(feature.trim()))
 }
 
 /// What providers said about the windows of their models in one conversation.
@@ -248,8 +258,10 @@ mod tests {
         let (client, headers) = (Client::ClaudeCode, HeaderMap::new());
         let known = known(&client, "claude-opus-5-5", &headers);
         let said = Known { window: Some(500_000), compacts_at: Some(300_000), ..known };
-        assert_eq!(said.room(), Room { window: 500_000, ceiling: Some(275_000) });
-        assert_eq!(Known { learnt: Some(200_000), ..said }.room().window, 200_000);
+        assert_eq!(said.room(), Room { window: 500_000, ceiling: Some(275_000), limit: 1_000_000 });
+        assert_eq!(Known { window: Some(2_000_000), ..said }.room().limit, 2_000_000);
+        let learnt = Known { learnt: Some(200_000), ..said }.room();
+        assert_eq!((learnt.window, learnt.limit), (200_000, 200_000));
         assert_eq!(Known { learnt: Some(900_000), ..said }.room().window, 500_000);
         // One that condenses at once is not preceded.
         assert_eq!(Known { compacts_at: Some(800), ..known }.room().ceiling, None);

@@ -3,29 +3,33 @@
 mod begun;
 mod coding;
 mod headers;
+mod outgoing;
 mod read;
 mod refusal;
+mod retry;
 mod stitched;
 mod watch;
 
 use crate::counters::Outcome;
 use crate::endpoint::{Api, Endpoint};
-use crate::manage::{Asked, LocalAnswer, Turn, Verdict};
+use crate::manage::{Asked, LocalAnswer, RoutingDecision};
 use crate::serve::Shared;
 use crate::upstream::{RequestBody, SendError};
-use begun::Begun;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, request};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Either, Full, LengthLimitError};
 use hyper::body::{Body as _, Incoming};
-use refusal::Refusal;
+use retry::AnswerForm;
 use serde_json::json;
 use std::error::Error;
 use std::sync::Arc;
 
 pub(crate) use coding::legible;
+pub(crate) use outgoing::{
+    Attempt, MAX_SHRINKS, NextStep, Original, OriginalReason, Outgoing, Rejection, TooLong,
+};
 
 /// What a client is sent.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
@@ -101,63 +105,43 @@ pub(crate) async fn pass_on(
         Err(_) => return Err(Broken),
     };
     shared.counters.received.add(body.len() as u64);
-    let verdict = match &shared.manager {
-        Some(manager) => {
-            let limit = shared.settings.limits.request_bytes;
-            let plain = if coding::is_plain(&head.headers) {
-                Some(body.clone())
-            } else {
-                coding::legible(&head.headers, &body, limit).map(Bytes::from)
-            };
-            match plain {
-                Some(body) => {
-                    let at = (shared.settings.now)();
-                    manager.consider(Asked::new(endpoint, head.headers.clone(), body, at)).await
-                }
-                None => Verdict::Pass,
-            }
-        }
-        None => Verdict::Pass,
+    let uncompressed = || match coding::is_plain(&head.headers) {
+        true => Some(body.clone()),
+        false => coding::legible(&head.headers, &body, shared.settings.limits.request_bytes).map(Bytes::from),
     };
-    shared.counters.request(&head.headers, endpoint.wire(), outcome(&verdict));
-    let sending = Sending { shared: shared.clone(), api, head: head.clone() };
-    match verdict {
-        Verdict::Answer(answer) => Ok(local_answer(answer)),
-        Verdict::Pass => match sending.send(&head.headers, Either::Left(Full::new(body))).await {
-            Ok(response) => Ok(watch::untouched(response)),
-            Err(error) => unreachable_upstream(shared, api, &error),
-        },
-        Verdict::Instead(instead) => {
-            let mut headers = head.headers.clone();
-            headers::with_new_body(&mut headers, instead.len());
-            match sending.send(&headers, Either::Left(Full::new(instead))).await {
+    let decision = match shared.manager.as_ref().and_then(|manager| Some((manager, uncompressed()?))) {
+        Some((manager, body)) => {
+            let at = (shared.settings.now)();
+            manager.consider(Asked::new(endpoint, head.headers.clone(), body, at)).await
+        }
+        None => RoutingDecision::PassThrough(Outgoing::Original {
+            reason: OriginalReason::Unmanaged,
+            resolved: None,
+        }),
+    };
+    let outcome = match &decision {
+        RoutingDecision::PassThrough(outgoing) => outcome(outgoing),
+        RoutingDecision::Forward(turn) => outcome(&turn.attempt.outgoing),
+        RoutingDecision::Respond(_) => Outcome::AnsweredHere,
+    };
+    shared.counters.request(&head.headers, endpoint.wire(), outcome);
+    let sending = Sending { shared: shared.clone(), api, head };
+    match decision {
+        RoutingDecision::Respond(answer) => Ok(local_answer(answer)),
+        RoutingDecision::PassThrough(outgoing) => {
+            match sending.send_outgoing(&outgoing, &body, AnswerForm::Any).await {
                 Ok(response) => Ok(watch::untouched(response)),
                 Err(error) => unreachable_upstream(shared, api, &error),
             }
         }
-        Verdict::Beside(own) => {
-            let mut headers = head.headers.clone();
-            headers::with_new_body(&mut headers, own.sent().len());
-            headers::as_plain(&mut headers);
-            match sending.send(&headers, Either::Left(Full::new(own.sent().clone()))).await {
-                Ok(response) if response.status().is_success() => {
-                    stitched::stitched(sending, response.map(Begun::from), None, *own).await
-                }
-                Ok(response) => Ok(watch::untouched(response)),
-                Err(error) => unreachable_upstream(shared, api, &error),
-            }
-        }
-        Verdict::Send(turn) => sending.hold(*turn, body).await,
+        RoutingDecision::Forward(turn) => sending.send_with_retries(*turn, body).await,
     }
 }
 
-/// What becomes of a request.
-fn outcome(verdict: &Verdict) -> Outcome {
-    match verdict {
-        Verdict::Pass => Outcome::Untouched,
-        Verdict::Send(turn) if turn.body().is_none() => Outcome::Untouched,
-        Verdict::Send(_) | Verdict::Instead(_) | Verdict::Beside(_) => Outcome::Changed,
-        Verdict::Answer(_) => Outcome::AnsweredHere,
+fn outcome(outgoing: &Outgoing) -> Outcome {
+    match outgoing.new_body() {
+        None => Outcome::Untouched,
+        Some(_) => Outcome::Changed,
     }
 }
 
@@ -191,58 +175,6 @@ impl Sending {
             self.shared.counters.sent.add(size.unwrap_or_default());
         }
         answered
-    }
-
-    /// Sends a request that somebody decided about, and has the answer watched.
-    async fn hold(self, mut turn: Turn, original: Bytes) -> Result<Response<Body>, Broken> {
-        loop {
-            let mut headers = self.head.headers.clone();
-            let body = match turn.body() {
-                Some(edited) => {
-                    headers::with_new_body(&mut headers, edited.len());
-                    edited.clone()
-                }
-                None => original.clone(),
-            };
-            if turn.offers() {
-                headers::as_plain(&mut headers);
-            }
-            let response = match self.send(&headers, Either::Left(Full::new(body))).await {
-                Ok(response) => response,
-                Err(error) => {
-                    turn.unanswered();
-                    return unreachable_upstream(&self.shared, self.api, &error);
-                }
-            };
-            if response.status().is_success() {
-                let response = match turn.is_large() {
-                    true => {
-                        let (response, report) = begun::first_event(turn.wire(), response).await;
-                        if let Some(report) = report
-                            && let Some(cured) = turn.cure(None, &report).await
-                        {
-                            turn = cured;
-                            continue;
-                        }
-                        response
-                    }
-                    false => response.map(Begun::from),
-                };
-                if let Some(own) = turn.own() {
-                    return stitched::stitched(self, response, Some(turn), own).await;
-                }
-                return Ok(watch::watched(response, turn, self.shared.settings.limits.answer_bytes));
-            }
-            let (head, body) = response.into_parts();
-            let limits = &self.shared.settings.limits;
-            let refusal = Refusal::read(body, limits.our_time).await;
-            let report =
-                refusal.whole().and_then(|body| coding::legible(&head.headers, &body, limits.answer_bytes));
-            match turn.cure(Some(head.status), report.as_deref().unwrap_or_default()).await {
-                Some(cured) => turn = cured,
-                None => return Ok(watch::refused(head, refusal)),
-            }
-        }
     }
 }
 

@@ -6,7 +6,9 @@
 //! A refusal that would come again (4xx) takes our tools out of the conversation, so that asking again works.
 
 use super::begun::Begun;
+use super::outgoing::Outgoing;
 use super::refusal::Refusal;
+use super::retry::AnswerForm;
 use super::{Body, Broken, Sending, coding, headers, watch};
 use crate::manage::{Ended, OwnTurn, Seen, Turn};
 use bytes::Bytes;
@@ -14,7 +16,7 @@ use futures_util::{StreamExt as _, stream};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response, response};
 use http_body::Frame;
-use http_body_util::{BodyExt as _, Either, Full, StreamBody};
+use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Incoming;
 use std::error::Error;
 use throughline_core::Usage;
@@ -22,26 +24,23 @@ use throughline_wire::stitch::{Ending, Form, Round, Stitcher};
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// The answer to a request in which the model has tools of ours. Without a turn nobody learns from it.
+/// The answer to a request in which the model has tools of ours.
 pub(super) async fn stitched(
     sending: Sending,
     response: Response<Begun>,
-    turn: Option<Turn>,
+    turn: Turn,
     own: OwnTurn,
 ) -> Result<Response<Body>, Broken> {
     let most = sending.shared.settings.limits.answer_bytes;
     if !coding::is_plain(response.headers()) {
         // Asked not to, and does it all the same.
         own.illegible().await;
-        return Ok(match turn {
-            Some(turn) => watch::watched(response, turn, most),
-            None => watch::untouched(response),
-        });
+        return Ok(watch::observed(response, turn, most));
     }
     let form = form(response.headers());
     let (mut head, body) = response.into_parts();
     let copy = Copy {
-        turn,
+        turn: Some(turn),
         headers: head.headers.clone(),
         pieces: Vec::new(),
         size: 0,
@@ -168,10 +167,8 @@ impl Answer {
             self.own.cut(round).await;
             return Next::Over;
         };
-        let mut headers = self.sending.head.headers.clone();
-        headers::with_new_body(&mut headers, body.len());
-        headers::as_plain(&mut headers);
-        match self.sending.send(&headers, Either::Left(Full::new(body))).await {
+        let next = Outgoing::Rewritten(body);
+        match self.sending.send_outgoing(&next, &Bytes::new(), AnswerForm::Uncompressed).await {
             Ok(response) if response.status().is_success() => {
                 self.stitcher.go_on();
                 self.copy.begin(round.response.usage, response.headers().clone());

@@ -28,8 +28,11 @@ pub(super) fn refused(mut head: response::Parts, refusal: Refusal) -> Response<B
     Response::from_parts(head, refusal.into_body())
 }
 
-/// An answer of which a copy goes to whoever asked for it. The client gets every piece as soon as it is there.
-pub(super) fn watched(response: Response<Begun>, turn: Turn, most: usize) -> Response<Body> {
+/// An answer of which a copy goes to the turn, if that records it. The client gets every piece as soon as it is there.
+pub(super) fn observed(response: Response<Begun>, turn: Turn, most: usize) -> Response<Body> {
+    if !turn.is_recorded() {
+        return untouched(response);
+    }
     let (mut head, body) = response.into_parts();
     let watched = Watched {
         body,

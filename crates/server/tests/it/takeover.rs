@@ -352,13 +352,14 @@ async fn what_is_too_little_to_condense_is_asked_of_the_provider() {
 /// A conversation with a result so long that it is put aside.
 fn with_long_result() -> Vec<Value> {
     let mut messages = turns(Wire::Anthropic, 0..2);
+    messages[1]["content"][0]["name"] = "Bash".into();
     messages[2]["content"][0]["content"] = "a long line of output\n".repeat(4_000).into();
     messages
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compaction_that_is_not_taken_over_is_sent_as_the_conversation_was() {
-    let world = World::new(provider()).await;
+    let world = World::with(provider(), putting_aside).await;
     let messages = with_long_result();
     world.ask(claude(&messages[..messages.len() - 1])).await;
     let reply = world.ask(claude_compacts(&messages, "")).await;
@@ -373,7 +374,7 @@ async fn a_compaction_that_is_not_taken_over_is_sent_as_the_conversation_was() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_are_counted_of_what_would_be_sent() {
-    let world = World::new(provider()).await;
+    let world = World::with(provider(), putting_aside).await;
     let messages = with_long_result();
     world.ask(claude(&messages)).await;
     let body = json!({"model": "claude-opus-5-5", "messages": messages}).to_string();
@@ -394,7 +395,7 @@ async fn tokens_are_counted_of_what_would_be_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_that_rested_is_condensed_by_the_provider_as_it_was_sent() {
-    let world = World::new(provider()).await;
+    let world = World::with(provider(), putting_aside).await;
     let messages = with_long_result();
     world.ask(claude(&messages[..messages.len() - 1])).await;
     let home = world.home.clone();
@@ -436,4 +437,9 @@ async fn the_users_own_model_may_write_it() {
     let summary = summary_of(&world.ask(claude_compacts(&turns(Wire::Anthropic, 0..12), "")).await);
     assert!(summary.contains("Never touch file_2.lock"), "{summary}");
     assert_eq!(events(&world.home, "proxy.compacted")[0].data["by"], "the offline scribe");
+}
+
+/// Long results are put aside by their size.
+fn putting_aside(settings: &mut throughline_server::Settings) {
+    settings.manage.as_mut().unwrap().profile = throughline_core::profile::Profile::claude();
 }

@@ -7,7 +7,7 @@ use throughline_core::text::one_line;
 
 /// What a SKILL.md says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SkillFile<'a> {
+pub(crate) struct SkillFile {
     /// The name; `None`: that of its folder.
     pub(crate) name: Option<String>,
     /// What it is for, in one line.
@@ -16,8 +16,6 @@ pub(crate) struct SkillFile<'a> {
     pub(crate) allowed_tools: Vec<String>,
     /// Whether only the user may call for it.
     pub(crate) user_only: bool,
-    /// What to do.
-    pub(crate) body: &'a str,
     /// What had to be guessed, with its line.
     pub(crate) oddity: Option<Wrong>,
 }
@@ -57,8 +55,8 @@ enum Tools {
 const FRONT_BYTES: usize = 16 * 1_024;
 
 /// Reads a SKILL.md.
-pub(crate) fn parse(text: &str) -> Result<SkillFile<'_>, Wrong> {
-    let (front, body) = split(text)?;
+pub(crate) fn parse(text: &str) -> Result<SkillFile, Wrong> {
+    let front = split(text)?;
     let (front, oddity) = match serde_saphyr::from_str::<Front>(front) {
         Ok(front) => (front, None),
         Err(error) => {
@@ -85,7 +83,6 @@ pub(crate) fn parse(text: &str) -> Result<SkillFile<'_>, Wrong> {
         description: one_line(&description, DESCRIPTION_CHARS),
         allowed_tools,
         user_only: front.user_only.unwrap_or(false),
-        body: body.trim(),
         oddity,
     })
 }
@@ -93,8 +90,8 @@ pub(crate) fn parse(text: &str) -> Result<SkillFile<'_>, Wrong> {
 /// What is kept of a description.
 const DESCRIPTION_CHARS: usize = 1_024;
 
-/// What is between the two lines of dashes, and what follows.
-fn split(text: &str) -> Result<(&str, &str), Wrong> {
+/// What is between the two lines of dashes.
+fn split(text: &str) -> Result<&str, Wrong> {
     let wrong = |what: &str| Err(Wrong { line: 1, what: what.to_owned() });
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().unwrap_or_default();
@@ -104,7 +101,7 @@ fn split(text: &str) -> Result<(&str, &str), Wrong> {
     let mut at = first.len();
     for line in lines {
         if line.trim_end() == "---" {
-            return Ok((&text[first.len()..at], &text[at + line.len()..]));
+            return Ok(&text[first.len()..at]);
         }
         at += line.len();
         if at > FRONT_BYTES {
@@ -162,10 +159,10 @@ mod tests {
             (skill.allowed_tools.as_slice(), skill.user_only),
             (&["Read".to_owned(), "Grep".to_owned()][..], false)
         );
-        assert_eq!((skill.body, skill.oddity), ("# Tidy\nDo.", None));
+        assert_eq!(skill.oddity, None);
         let text = "---\r\ndescription: 'x'\r\ndisable-model-invocation: true\r\nallowed-tools: [Bash]\r\n---\r\nDo.";
         let skill = parse(text).unwrap();
-        assert_eq!((skill.name, skill.user_only, skill.body), (None, true, "Do."));
+        assert_eq!((skill.name, skill.user_only), (None, true));
     }
 
     #[test]

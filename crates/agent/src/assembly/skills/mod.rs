@@ -74,7 +74,7 @@ pub struct SkillBody {
     pub name: String,
     /// Its SKILL.md.
     pub path: PathBuf,
-    /// The whole fragment: name, path and body.
+    /// The whole fragment: name, path, and the file with its frontmatter.
     pub text: String,
     /// What was cut.
     pub cut: Option<String>,
@@ -267,10 +267,10 @@ impl Skills {
         };
         let real = confined(&skill.path, &skill.within).map_err(unread)?;
         let file = read_text(&real, READ_BYTES).map_err(unread)?;
-        let parsed = front::parse(&file.text)
+        front::parse(&file.text)
             .map_err(|wrong| unreadable(format!("line {}: {}", wrong.line, wrong.what)))?;
         let path = shown(&skill.path);
-        let body = inert(parsed.body);
+        let body = inert(file.text.trim());
         let (kept, cut) = self.within_tokens(&body);
         let note = match &cut {
             Some(cut) => format!("\n[cut here: {cut}; read {path} for the rest]"),

@@ -3,7 +3,7 @@
 //! `-a` takes nothing, `-n#` a value, `-n%` a number, `-f@` a path; `--all`, `--lines=#`, `--file=@`, `--color=?` (a value only after `=`);
 //! `-#` is a number such as `-20`. Abbreviations count as unknown: what they stand for depends on the program's version.
 
-use super::word::{Kind, Word};
+use throughline_core::shell::{Word, WordKind};
 
 /// What follows an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,14 +50,14 @@ pub(super) fn sort<'a>(words: &'a [Word], known: &str, style: Style) -> Option<S
     while let Some(word) = words.next() {
         let text = word.text.as_str();
         match word.kind {
-            Kind::Dynamic => return None,
+            WordKind::Dynamic => return None,
             // A file can be named like an option.
-            Kind::Glob if !is_over && text.starts_with(['*', '?', '[', '-']) => return None,
-            Kind::Glob => {
+            WordKind::Glob if !is_over && text.starts_with(['*', '?', '[', '-']) => return None,
+            WordKind::Glob => {
                 sorted.arguments.push(word);
                 continue;
             }
-            Kind::Literal => {}
+            WordKind::Literal => {}
         }
         if is_over || !text.starts_with('-') || text == "-" {
             sorted.arguments.push(word);
@@ -119,7 +119,7 @@ fn letters<'a>(
 }
 
 fn next<'a>(words: &mut impl Iterator<Item = &'a Word>) -> Option<Word> {
-    words.next().filter(|word| word.kind == Kind::Literal).cloned()
+    words.next().filter(|word| word.kind == WordKind::Literal).cloned()
 }
 
 /// Such as `5`, `-5`, `+5`, `0.5` or `1K`.

@@ -5,7 +5,7 @@
 //! or another repository is known here.
 
 use super::flags::{Sorted, Style, sort};
-use super::word::Word;
+use throughline_core::shell::Word;
 
 /// What a sub-command's arguments may be.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! What a command could run in the end. For rules that refuse: they count what might be, not what is certain.
 
-use super::Line;
-use super::word::{Kind, Simple, Word, base_name};
+use throughline_core::shell::{CommandLine, SimpleCommand, Word, WordKind, base_name};
 
 /// Programs that run what their arguments say.
 const RUNNERS: &[&str] = &[
@@ -70,13 +69,13 @@ const DEEPEST: usize = 6;
 /// What a line could run.
 #[derive(Debug, Default)]
 pub(in crate::permissions) struct Reach {
-    pub(in crate::permissions) commands: Vec<Simple>,
+    pub(in crate::permissions) commands: Vec<SimpleCommand>,
     /// Whether it may run something that is not in the list.
     pub(in crate::permissions) is_unclear: bool,
 }
 
 /// What a line could run: its commands, and those that they name.
-pub(in crate::permissions) fn reach(line: &Line) -> Reach {
+pub(in crate::permissions) fn reach(line: &CommandLine) -> Reach {
     let mut reach = Reach::default();
     spread(line, 0, &mut reach);
     reach
@@ -87,7 +86,7 @@ pub(in crate::permissions) fn is_destructive(program: &str) -> bool {
     DESTRUCTIVE.contains(&base_name(program))
 }
 
-fn spread(line: &Line, depth: usize, reach: &mut Reach) {
+fn spread(line: &CommandLine, depth: usize, reach: &mut Reach) {
     reach.is_unclear |= line.doubt.is_some();
     if depth >= DEEPEST || reach.commands.len() >= MOST {
         reach.is_unclear = true;
@@ -114,13 +113,15 @@ fn spread(line: &Line, depth: usize, reach: &mut Reach) {
         // A shell without a script runs what it is sent.
         reach.is_unclear |=
             is_shell && simple.bodies.is_empty() && words.iter().all(|word| word.text.starts_with('-'));
-        reach.is_unclear |= words.iter().any(|word| word.kind == Kind::Dynamic);
+        reach.is_unclear |= words.iter().any(|word| word.kind == WordKind::Dynamic);
         reach.is_unclear |= words.len() > WORDS;
         for at in (1..simple.words.len()).take(WORDS) {
             let rest = simple.words.get(at..).unwrap_or_default().iter().take(WORDS);
             let is_option = rest.clone().next().is_some_and(|word| word.text.starts_with('-'));
             if !is_shell && !is_option && reach.commands.len() < MOST {
-                reach.commands.push(Simple { words: rest.cloned().collect(), ..Simple::default() });
+                reach
+                    .commands
+                    .push(SimpleCommand { words: rest.cloned().collect(), ..SimpleCommand::default() });
             }
         }
         let texts = words.iter().filter(|word| is_text(word)).map(|word| word.text.clone());
@@ -129,7 +130,7 @@ fn spread(line: &Line, depth: usize, reach: &mut Reach) {
         let bodies = line.bodies_of(simple).filter(|_| is_shell).map(|body| body.text.clone());
         let here = simple.redirects.iter().filter(|_| is_shell).map(|redirect| redirect.word.text.clone());
         for text in texts.chain(bodies).chain(here) {
-            spread(&Line::read(&text), depth + 1, reach);
+            spread(&CommandLine::read(&text), depth + 1, reach);
         }
     }
 }
@@ -140,7 +141,7 @@ fn is_text(word: &Word) -> bool {
 }
 
 /// The command without programs before it that only say how long and how urgently it runs.
-pub(in crate::permissions) fn peel(simple: &Simple) -> Simple {
+pub(in crate::permissions) fn peel(simple: &SimpleCommand) -> SimpleCommand {
     let mut simple = simple.clone();
     while let Some(at) = behind(&simple) {
         simple = simple.from(at);
@@ -149,7 +150,7 @@ pub(in crate::permissions) fn peel(simple: &Simple) -> Simple {
 }
 
 /// Where the command begins that a `timeout`, `nice` or `nohup` runs.
-fn behind(simple: &Simple) -> Option<usize> {
+fn behind(simple: &SimpleCommand) -> Option<usize> {
     let words: Vec<Option<&str>> = simple.words.iter().map(Word::literal).collect();
     let at = match words.as_slice() {
         [Some("nohup"), ..] => 1,

@@ -1,9 +1,9 @@
 //! Whether a simple command changes nothing.
 
 use super::flags::{Style, sort};
+use super::git;
 use super::programs::{Arguments, PROGRAMS, Program};
-use super::word::{Kind, Redirect, Simple, Word};
-use super::{Line, git};
+use throughline_core::shell::{CommandLine, Redirect, SimpleCommand, Word, WordKind};
 
 /// What is known of a command that changes nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,9 +39,9 @@ const HARMLESS_VARIABLES: [&str; 12] = [
 ];
 
 /// Whether the variables that are set for a command change nothing but how something looks.
-pub(in crate::permissions) fn has_harmless_variables(simple: &Simple) -> bool {
+pub(in crate::permissions) fn has_harmless_variables(simple: &SimpleCommand) -> bool {
     simple.assignments.iter().all(|word| {
-        let (Kind::Literal, Some(at)) = (word.kind, word.equals) else { return false };
+        let (WordKind::Literal, Some(at)) = (word.kind, word.equals) else { return false };
         let (name, value) = word.text.split_at(at);
         let value = value.strip_prefix('=').unwrap_or(value);
         let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '@'));
@@ -51,7 +51,7 @@ pub(in crate::permissions) fn has_harmless_variables(simple: &Simple) -> bool {
 }
 
 /// What a command reads, if it changes nothing. `None`: it may change something, or can't be judged.
-pub(in crate::permissions) fn read_only(line: &Line, simple: &Simple) -> Option<ReadOnly> {
+pub(in crate::permissions) fn read_only(line: &CommandLine, simple: &SimpleCommand) -> Option<ReadOnly> {
     let is_known = simple.is_certain()
         && has_harmless_variables(simple)
         && !simple.redirects.iter().any(Redirect::writes)
@@ -88,7 +88,7 @@ fn judge(name: &str, words: &[Word]) -> Option<ReadOnly> {
         }
         "cd" => match words {
             [folder]
-                if folder.kind == Kind::Literal
+                if folder.kind == WordKind::Literal
                     && !folder.text.starts_with('-')
                     && !folder.text.is_empty() =>
             {
@@ -129,7 +129,7 @@ fn listed(program: &Program, words: &[Word]) -> Option<ReadOnly> {
         Arguments::Text if program.options.is_empty() => {
             // `printf -v` sets a variable.
             let sets = program.name == "printf" && words.first()?.text.starts_with('-');
-            let globs = words.iter().filter(|word| word.kind == Kind::Glob);
+            let globs = words.iter().filter(|word| word.kind == WordKind::Glob);
             (!sets).then(|| reads(globs.cloned().collect()))?
         }
         Arguments::Test => {
@@ -171,7 +171,7 @@ fn sorted(program: &Program, words: &[Word]) -> Option<ReadOnly> {
         Arguments::Jq => (first.is_none_or(only_filters), 1),
     };
     // A pattern of file names that is taken for text is none of ours to expand.
-    let is_glob = |word: &&&Word| word.kind == Kind::Glob;
+    let is_glob = |word: &&&Word| word.kind == WordKind::Glob;
     if !is_fine
         || (program.style == Style::Letters && sorted.arguments.iter().take(from).any(|word| is_glob(&word)))
     {

@@ -1,7 +1,7 @@
 //! Running commands.
 
 use super::super::Mode;
-use super::super::command::{Line, Reach, Simple, hidden, is_destructive, reach};
+use super::super::command::{CommandLine, Reach, SimpleCommand, hidden, is_destructive, reach};
 use super::super::guard::Written;
 use super::super::links::follow;
 use super::super::named::{Judged, Named, Place, Use, judge};
@@ -26,14 +26,14 @@ pub(super) struct Call<'a> {
 /// A command, read once.
 struct Read<'a> {
     call: Call<'a>,
-    line: Line,
+    line: CommandLine,
     reach: Reach,
     judged: Vec<Judged>,
 }
 
 impl Policy {
     pub(super) fn command(&self, call: Call<'_>, mode: Mode) -> Verdict {
-        let line = Line::read(call.command);
+        let line = CommandLine::read(call.command);
         let reach = reach(&line);
         let place = Place { cwd: call.cwd, home: self.input.home.as_deref() };
         let mut judged = judge(&line, place);
@@ -105,7 +105,7 @@ impl Policy {
                 u32::from(c)
             )));
         }
-        let programs = read.reach.commands.iter().filter_map(Simple::program);
+        let programs = read.reach.commands.iter().filter_map(SimpleCommand::program);
         if let Some(program) = programs.into_iter().find(|program| !program.is_ascii()) {
             return Some(Verdict::ask(format!("`{program}` may look like another program")));
         }
@@ -174,7 +174,7 @@ impl Policy {
         if is_caged && outside.is_none() && self.is_inside(read.call.cwd) {
             return Verdict::Allow;
         }
-        let open: Vec<&Simple> =
+        let open: Vec<&SimpleCommand> =
             read.judged.iter().filter(|judged| !is_harmless(judged)).map(|judged| &judged.simple).collect();
         let reason = match (outside, &read.line.doubt) {
             (Some(word), _) => {

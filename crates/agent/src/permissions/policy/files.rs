@@ -32,7 +32,8 @@ impl Policy {
         if let Some(rule) = self.asking(paths, Doing::Read) {
             return asks(rule);
         }
-        let outside: Vec<&PathBuf> = paths.iter().filter(|path| !self.is_inside(path)).collect();
+        let outside: Vec<&PathBuf> =
+            paths.iter().filter(|path| !self.is_inside(path) && !self.is_saved(path)).collect();
         let is_allowed = |path: &PathBuf| self.is_allowed(tool, path, Doing::Read);
         match (outside.first(), mode) {
             (None, Mode::Ask | Mode::AcceptEdits | Mode::Plan | Mode::Full) if !paths.is_empty() => {
@@ -110,8 +111,12 @@ impl Policy {
 
     /// Whether a path lies in the workspace. One that is not resolved does not.
     pub(super) fn is_inside(&self, path: &Path) -> bool {
-        let is_resolved = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
-        is_resolved && self.input.workspace.contains(path)
+        is_resolved(path) && self.input.workspace.contains(path)
+    }
+
+    /// Whether the session saved a path for the model to read back.
+    fn is_saved(&self, path: &Path) -> bool {
+        is_resolved(path) && self.input.workspace.saved(path).is_some()
     }
 
     pub(super) fn refusing(&self, paths: &[PathBuf], doing: Doing) -> Option<&Rule> {
@@ -142,6 +147,10 @@ impl Policy {
     fn whereabouts(&self) -> offer::Whereabouts<'_> {
         offer::Whereabouts { workspace: &self.input.workspace, home: self.input.home.as_deref() }
     }
+}
+
+fn is_resolved(path: &Path) -> bool {
+    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }
 
 /// What is never permitted.

@@ -90,6 +90,12 @@ impl Policy {
         Self { input, guard }
     }
 
+    /// The same policy in another workspace.
+    #[must_use]
+    pub fn in_workspace(&self, workspace: Workspace) -> Self {
+        Self::new(PolicyInput { workspace, ..self.input.clone() })
+    }
+
     /// What it was made of.
     pub fn input(&self) -> &PolicyInput {
         &self.input

@@ -1,6 +1,6 @@
 //! `BashOutput` and `KillShell`.
 
-use super::SHOWN;
+use super::RESULT_CHARS;
 use super::tasks::{Task, Tasks, how};
 use super::window::Window;
 use crate::workspace::Workspace;
@@ -87,7 +87,7 @@ impl News {
                 words.push_str(&format!("; {beyond} bytes more were printed than are kept"));
             }
             let news = Self {
-                window: Window::new(SHOWN),
+                window: Window::new(RESULT_CHARS),
                 place: state.capture.place(),
                 unfinished: (!unfinished.is_empty()).then(|| format!("[unfinished line: {unfinished}]")),
                 state: words,

@@ -4,7 +4,7 @@ use super::capture::{Capture, Keep};
 use super::run::{Ended, Limits};
 use super::tasks::{Begin, MOST};
 use super::words::{self, Caged};
-use super::{SHOWN, Shell};
+use super::{BACKGROUND_CHARS, OUTPUT, RESULT_CHARS, Shell};
 use crate::sandbox::SandboxLevel;
 use crate::workspace::Workspace;
 use crate::{Access, Shown, Tool, ToolContext, ToolOutput};
@@ -52,13 +52,13 @@ impl Bash {
         }
         let level = self.shell.level(cx.mode, request.unsandboxed);
         let running = self.shell.start(request.command, level, cx.workspace)?;
-        let capture = |keep| Capture::new(SHOWN, &self.shell.folder.join("output"), keep);
+        let capture = |chars, keep| Capture::new(chars, &self.shell.folder.join(OUTPUT), keep);
         if request.run_in_background {
             let begin = Begin {
                 command: request.command.to_owned(),
                 description: request.description.map(str::to_owned),
                 timeout: request.timeout,
-                capture: capture(Keep::Always),
+                capture: capture(BACKGROUND_CHARS, Keep::Always),
             };
             let task = self.shell.tasks.begin(running, begin);
             let text = format!(
@@ -67,7 +67,7 @@ impl Bash {
             );
             return Ok(ToolOutput::done(text).shown(Shown::Line(format!("runs as {}", task.id))));
         }
-        let mut capture = capture(Keep::WhenCut);
+        let mut capture = capture(RESULT_CHARS, Keep::WhenCut);
         let limits = Limits { timeout: Some(request.timeout.unwrap_or(TIMEOUT)), cancel: cx.cancel.clone() };
         let mut teller = Teller::default();
         let ended = running

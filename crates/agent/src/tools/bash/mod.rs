@@ -24,8 +24,14 @@ use run::Running;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The most characters of output that the model gets at once.
-const SHOWN: usize = 29_000;
+/// The most characters of output that a result holds: more than a window takes, so that what the model gets of it is decided
+/// where the window is known.
+const RESULT_CHARS: usize = 4 << 20;
+/// Characters of a background command's output that are held in memory: all of it is in a file.
+const BACKGROUND_CHARS: usize = 4 << 10;
+
+/// The folder of what commands printed, below the shell's folder.
+pub const OUTPUT: &str = "output";
 
 /// What commands of a session run with. Clones share their tasks.
 #[derive(Clone, Debug)]

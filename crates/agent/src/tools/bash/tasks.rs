@@ -5,6 +5,7 @@ use super::group::{Blow, Group};
 use super::run::{Ended, Limits, Running, Why};
 use super::words;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -38,12 +39,14 @@ pub struct TaskInfo {
 }
 
 /// A command that has ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskEnd {
     /// Its id.
     pub id: String,
     /// The command.
     pub command: String,
+    /// When it began.
+    pub since: Timestamp,
     /// How it ended, in words such as `exit status 1`.
     pub how: String,
     /// Whether it failed.
@@ -113,6 +116,16 @@ impl Tasks {
     pub fn take_finished(&self) -> Vec<TaskEnd> {
         let tasks = self.tasks();
         tasks.iter().filter_map(|task| task.take_end()).collect()
+    }
+
+    /// Those that have ended and of which the model was told, or which it asked after, the oldest first.
+    pub fn told_ends(&self) -> Vec<TaskEnd> {
+        let tasks = self.tasks();
+        let told = tasks.iter().filter_map(|task| {
+            let state = task.lock();
+            task.end(&state).filter(|_| state.end_told)
+        });
+        told.collect()
     }
 
     /// Stops all: those that do not end by themselves are killed soon after. How many there were.
@@ -218,11 +231,18 @@ impl Task {
 
     fn take_end(&self) -> Option<TaskEnd> {
         let mut state = self.lock();
-        let ended = state.end.filter(|_| !state.end_told)?;
+        let end = self.end(&state).filter(|_| !state.end_told)?;
         state.end_told = true;
+        Some(end)
+    }
+
+    /// How it ended, if it has.
+    fn end(&self, state: &TaskState) -> Option<TaskEnd> {
+        let ended = state.end?;
         Some(TaskEnd {
             id: self.id.clone(),
             command: self.command.clone(),
+            since: self.since,
             how: how(&ended),
             failed: words::failed(&ended),
             last_line: state.capture.window().last_line().map(|line| one_line(&line, 200)),

@@ -89,6 +89,9 @@ fn read(
 ) -> Result<ToolOutput, String> {
     let path = workspace.permitted(&request.path).map_err(|error| error.to_string())?;
     let shown = workspace.shown(&path);
+    if let Some(saved) = workspace.saved(&path) {
+        return read_saved(&path, request.range, saved.page_bytes, &shown);
+    }
     match read_whole(&path, MAX_FILE) {
         Ok((bytes, _)) => {
             let output = whole(&bytes, &request.range, &shown)?;
@@ -107,6 +110,22 @@ fn read(
     }
 }
 
+/// A page of what the session saved for the model to read back. It is nothing that the model can change, so that it does not
+/// count as read.
+fn read_saved(path: &Path, range: Range, page_bytes: usize, shown: &str) -> Result<ToolOutput, String> {
+    let (bytes, _) = read_whole(path, MAX_FILE).map_err(|error| error.to_string())?;
+    let page = Page::of_saved(&String::from_utf8_lossy(&bytes), range, page_bytes);
+    match page.is_empty() {
+        true => Err(beyond(&page, range, shown)),
+        false => Ok(page.output(None)),
+    }
+}
+
+fn beyond(page: &Page, range: Range, shown: &str) -> String {
+    let lines = counted(page.total(), "line", "lines");
+    format!("{shown} has {lines}: `offset` {} is behind its end", range.offset)
+}
+
 /// The answer for a file whose bytes are all there, and how much of it that shows.
 fn whole(bytes: &[u8], range: &Range, shown: &str) -> Result<(ToolOutput, Part), String> {
     if let Some(media_type) = binary::picture(bytes) {
@@ -121,8 +140,7 @@ fn whole(bytes: &[u8], range: &Range, shown: &str) -> Result<(ToolOutput, Part),
     }
     let page = Page::of(&text, *range);
     if page.is_empty() {
-        let lines = counted(page.total(), "line", "lines");
-        return Err(format!("{shown} has {lines}: `offset` {} is behind its end", range.offset));
+        return Err(beyond(&page, *range, shown));
     }
     let part = page.part();
     Ok((page.output(encoding.note()), part))

@@ -5,6 +5,7 @@ use crate::tools::file_call::counted;
 use crate::{Shown, ToolOutput};
 use std::fmt::Write as _;
 use std::io::Read;
+use throughline_core::stages::budget::rows;
 
 /// Lines where the model names no limit.
 const LINES: u64 = 2000;
@@ -40,6 +41,8 @@ impl Range {
 #[derive(Debug)]
 pub(super) struct Page {
     range: Range,
+    /// Bytes at most.
+    most: usize,
     text: String,
     /// The last line shown; zero for none.
     to: u64,
@@ -55,6 +58,7 @@ impl Page {
     fn new(range: Range) -> Self {
         Self {
             range,
+            most: BYTES,
             text: String::new(),
             to: 0,
             seen: 0,
@@ -74,6 +78,15 @@ impl Page {
         page
     }
 
+    /// A page of a text that was saved for the model to read back: of at most `most` bytes, with long lines as several rows, so
+    /// that every character can be reached.
+    pub(super) fn of_saved(text: &str, range: Range, most: usize) -> Self {
+        let mut page = Self { most: most.min(BYTES), ..Self::new(range) };
+        rows(text).for_each(|row| page.line(row, 0));
+        page.is_end_known = true;
+        page
+    }
+
     /// Takes the next line, of which `missing` characters or more were left out before.
     fn line(&mut self, line: &str, missing: usize) {
         self.seen += 1;
@@ -87,7 +100,7 @@ impl Page {
         let line = line.strip_suffix('\r').unwrap_or(line);
         let end = line.char_indices().nth(LINE_CHARS).map_or(line.len(), |(at, _)| at);
         let cut = line[end..].chars().count() + missing;
-        if !self.text.is_empty() && self.text.len() + end + 64 > BYTES {
+        if !self.text.is_empty() && self.text.len() + end + 64 > self.most {
             self.is_full = true;
             return;
         }

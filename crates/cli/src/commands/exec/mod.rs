@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use throughline_agent::agent::{Agent, Desk, EndReason, Inbox, Said, TurnLimits};
 use throughline_agent::permissions::Headless;
 use throughline_agent::tools::image_block;
@@ -23,7 +24,8 @@ use throughline_model::CancelToken;
 
 /// Run the agent without a terminal: one prompt, one answer, or a stream of both.
 ///
-/// Nobody is asked for permission: what is not permitted is refused, and the agent is told so. Exit status: 0 done; 1 failed; 2 wrong
+/// Nobody is asked for permission: what is not permitted is refused, and the agent is told so. After the answer, `exec` waits at most
+/// `agent.finish_seconds` (60) for notes and memories that a model is writing; Ctrl-C ends that. Exit status: 0 done; 1 failed; 2 wrong
 /// usage; 3 stopped by --max-turns or --max-cost, or by a hook; 130 interrupted.
 #[derive(Args)]
 #[command(
@@ -124,11 +126,24 @@ impl Exec {
             last: None,
         };
         let result = match self.input_format {
-            InputFormat::Text => run.turn(first.unwrap_or_default(), &mut None).await,
+            InputFormat::Text => {
+                run.agent.expect_end();
+                run.turn(first.unwrap_or_default(), &mut None).await
+            }
             InputFormat::StreamJson => run.stream(first).await,
         };
         let code = run.finish(result)?;
-        run.agent.close("done").await?;
+        let patience = match run.last.as_ref().and_then(|outcome| outcome.why) {
+            Some(EndReason::Interrupted) => Duration::ZERO,
+            Some(_) | None => Duration::from_secs(loaded.config.agent.finish_seconds),
+        };
+        let stop = async {
+            tokio::select! {
+                () = tokio::time::sleep(patience) => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        };
+        run.agent.finish("done", stop).await?;
         Ok(code)
     }
 

@@ -4,12 +4,15 @@ use super::Format;
 use crate::output;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 use throughline_agent::agent::{Agent, AgentError, EndReason, TurnEnd};
 use throughline_agent::{Event, Listener, Spending};
 
 /// Prints in one of the formats. What people should know goes to standard error, so that standard output is the outcome alone.
 pub(super) struct Printer {
     format: Format,
+    /// What people were warned of, for the outcome.
+    warnings: Mutex<Vec<String>>,
 }
 
 /// How a turn ended.
@@ -43,7 +46,7 @@ impl Outcome {
         }
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(&self, warnings: &[String]) -> Value {
         json!({
             "type": "result",
             "outcome": self.why.map_or(json!("failed"), |why| json!(why)),
@@ -54,13 +57,14 @@ impl Outcome {
             "model": self.model,
             "steps": self.steps,
             "spent": self.spending,
+            "warnings": warnings,
         })
     }
 }
 
 impl Printer {
     pub(super) fn new(format: Format) -> Self {
-        Self { format }
+        Self { format, warnings: Mutex::default() }
     }
 
     pub(super) fn begin(&self, agent: &Agent, warnings: &[String]) -> anyhow::Result<()> {
@@ -77,6 +81,7 @@ impl Printer {
                 "model": session.frame().model,
                 "permission_mode": agent.mode().get(),
                 "tools": agent.tool_names(),
+                "warnings": warnings,
             }))?;
         }
         Ok(())
@@ -86,13 +91,12 @@ impl Printer {
         if let (Format::Text | Format::Json, Some(error)) = (self.format, &outcome.error) {
             anstream::eprintln!("{}: {error}", output::red("error"));
         }
+        let whole = || outcome.to_json(&self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
         match self.format {
             Format::Text if outcome.text.is_empty() => {}
             Format::Text => writeln!(std::io::stdout(), "{}", outcome.text)?,
-            Format::Json => {
-                writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&outcome.to_json())?)?
-            }
-            Format::StreamJson => self.line(&outcome.to_json())?,
+            Format::Json => writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&whole())?)?,
+            Format::StreamJson => self.line(&whole())?,
         }
         Ok(())
     }
@@ -107,6 +111,12 @@ impl Printer {
 
     fn warn(&self, text: &str) {
         anstream::eprintln!("{}: {text}", output::yellow("warning"));
+        self.note(text);
+    }
+
+    /// Keeps a warning for the outcome.
+    fn note(&self, text: &str) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
     }
 
     fn line(&self, value: &Value) -> anyhow::Result<()> {
@@ -118,14 +128,32 @@ impl Printer {
 
 impl Listener for Printer {
     fn hear(&self, event: Event) {
+        let warning = match &event {
+            Event::Warning { text } => Some(text.clone()),
+            Event::Notice { notice } if notice.is_warning() => Some(notice.to_string()),
+            Event::Notice { .. }
+            | Event::Asking { .. }
+            | Event::Text { .. }
+            | Event::Thinking { .. }
+            | Event::Answered { .. }
+            | Event::Spent(_)
+            | Event::ToolStarted { .. }
+            | Event::ToolProgress { .. }
+            | Event::ToolEnded { .. }
+            | Event::Todos { .. }
+            | Event::Compacted { .. }
+            | Event::Memory { .. }
+            | Event::Steered { .. }
+            | Event::Sub { .. }
+            | Event::Interrupted => None,
+        };
         match self.format {
-            // A reader that went away is noticed at the end.
-            Format::StreamJson => drop(serde_json::to_value(&event).map(|value| self.line(&value))),
-            Format::Text | Format::Json => {
-                if let Event::Warning { text } = &event {
-                    self.warn(text);
-                }
+            Format::StreamJson => {
+                // A reader that went away is noticed at the end.
+                drop(serde_json::to_value(&event).map(|value| self.line(&value)));
+                warning.iter().for_each(|text| self.note(text));
             }
+            Format::Text | Format::Json => warning.iter().for_each(|text| self.warn(text)),
         }
     }
 }

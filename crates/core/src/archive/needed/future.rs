@@ -2,8 +2,8 @@
 
 use super::super::item::{self, Voice};
 use super::super::root::Root;
-use super::binding;
 use crate::Message;
+use crate::classify::directives;
 use crate::entity::Kind;
 use crate::text::{head, tail};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,6 +24,8 @@ const PAIRED: usize = 8;
 const MOST_PAIRS: usize = 150;
 /// Missing strings that are searched for at most, spread over all of them: the share found is taken for the rest's too.
 const MOST_SEARCHED: usize = 20;
+/// Shorter sentences that bind say "yes" or "use it": they are held by chance.
+const SHORTEST_BINDING: usize = 12;
 
 /// A recorded session, read once: every point of it can then be judged.
 #[derive(Debug)]
@@ -242,9 +244,9 @@ impl Future {
         let mut met = HashSet::new();
         let mut all = Vec::new();
         for message in &self.messages[..upto] {
-            for sentence in binding::sentences(&message.user_words()) {
-                if met.insert(sentence.to_owned()) {
-                    all.push(sentence.to_owned());
+            for directive in directives(message) {
+                if directive.sentence.len() >= SHORTEST_BINDING && met.insert(directive.sentence.clone()) {
+                    all.push(directive.sentence);
                 }
             }
         }

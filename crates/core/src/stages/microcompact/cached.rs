@@ -1,6 +1,6 @@
 //! P3b: with a warm cache the view stays as it is, and the request says what the provider's cache may forget.
 
-use super::{CLEARED, clearable, is_cold, old};
+use super::{CLEARED, clearable, is_cleared, is_cold, old};
 use crate::profile::MicrocompactLimits;
 use crate::stages::result::{Shown, takes_words, with_content};
 use crate::stages::{Scene, freed_by};
@@ -34,10 +34,16 @@ impl CachedState {
         self.deleted.clear();
     }
 
-    /// Forgets calls that the view no longer holds, as after a compaction. Whether anything changed.
+    /// Forgets results that the view no longer shows: those that an edit removed and those that were cleared in the view
+    /// itself. Returns whether anything changed.
     pub fn retain(&mut self, entries: &[Entry]) -> bool {
+        if self.deleted.is_empty() {
+            return false;
+        }
+        let shown = Shown::of(entries);
+        let results = (0..entries.len()).flat_map(|at| shown.results(at));
         let there: HashSet<&CallId> =
-            entries.iter().flat_map(|entry| entry.message.calls()).map(|call| &call.id).collect();
+            results.filter(|(_, result)| !is_cleared(result)).map(|(_, result)| &result.call).collect();
         let before = self.deleted.len();
         self.deleted.retain(|call| there.contains(call));
         self.deleted.len() != before
@@ -72,7 +78,7 @@ pub fn propose_cached(
     for &place in old(&clearable(scene, &shown, limits), limits).iter().filter(|(at, _)| *at < sent) {
         let Some((block, result)) = shown.result(place) else { continue };
         let freed = saved(counter, block, result);
-        if freed > 0 && takes_words(result) && deleted.insert(&result.call) {
+        if freed > 0 && takes_words(result) && !is_cleared(result) && deleted.insert(&result.call) {
             edit.calls.push(result.call.clone());
             edit.freed += freed;
         }

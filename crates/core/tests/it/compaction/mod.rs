@@ -1,6 +1,7 @@
 //! P5 and B7.
 
 mod progress;
+mod restored;
 mod rungs;
 mod two_hours;
 mod window;

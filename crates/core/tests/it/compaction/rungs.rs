@@ -1,9 +1,15 @@
 use super::{call, result, said};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
+use std::sync::Arc;
 use throughline_core::compaction::{CUT_FOR_RETRY, Trigger, drop_oldest, retry_note, rounds};
-use throughline_core::pipeline::{Moment, Notice, Pipeline, Settings, Unrecorded};
+use throughline_core::pipeline::{
+    Due, Journal, Moment, Notice, Pipeline, Settings, Unrecorded, WriterOutcome,
+};
 use throughline_core::profile::{CompactLimits, Profile, Threshold};
-use throughline_core::{Entry, Message, Role};
+use throughline_core::stages::OwnTools;
+use throughline_core::stages::budget::Persisted;
+use throughline_core::{Entry, Event, Message, Origin, Record, Role};
 
 fn five_rounds() -> Vec<Entry> {
     let mut entries = Vec::new();
@@ -69,6 +75,84 @@ fn p5_three_failures_open_the_breaker_and_only_the_user_closes_it() {
 }
 
 #[test]
+fn p5_a_models_failures_open_the_breaker_for_it_alone() {
+    let mut pipeline = Pipeline::new(Profile::claude(), Settings::for_model("gpt-5"));
+    let asked = Due { trigger: Trigger::Manual, tokens: 0, threshold: 0 };
+    let unasked = Due { trigger: Trigger::PreTurn, ..asked };
+    let mut journal = Events::default();
+    for _ in 0..3 {
+        assert!(pipeline.may_ask_writer(Some(unasked)));
+        pipeline.writer_ended(WriterOutcome::Failed, None, &mut journal).unwrap();
+    }
+    assert!(!pipeline.may_ask_writer(Some(unasked)) && !pipeline.may_ask_writer(None));
+    assert!(pipeline.may_ask_writer(Some(asked)), "the user may always ask");
+    // Who resumes the session does not pay for it again.
+    let mut resumed = Pipeline::new(Profile::claude(), Settings::for_model("gpt-5"));
+    journal.0.iter().for_each(|event| resumed.recall_event(event));
+    assert!(!resumed.may_ask_writer(None));
+    resumed.writer_ended(WriterOutcome::Used, None, &mut journal).unwrap();
+    assert!(resumed.may_ask_writer(None));
+}
+
+#[test]
+fn p3b_after_a_cold_clear_no_deletion_is_left_live_or_resumed() {
+    let noon = Timestamp::constant(1_772_452_800, 0);
+    let settings = Settings {
+        cache_edits: true,
+        tools: OwnTools { recall: true, snip: false },
+        ..Settings::for_model("claude-sonnet-4-5")
+    };
+    let mut pipeline = Pipeline::new(Profile::throughline(), settings.clone());
+    let mut journal = Events::default();
+    pipeline.push(said("u", Role::User, "go"));
+    for n in 0..8 {
+        pipeline.push(call(&format!("a{n}"), &format!("c{n}"), "Read", json!({}), "reading"));
+        pipeline.push(result(&format!("r{n}"), &format!("c{n}"), &format!("line {n} of it ").repeat(60)));
+    }
+    let mut last = said("z", Role::Assistant, "done");
+    Arc::make_mut(&mut last.message).at = Some(noon);
+    pipeline.push(last);
+    pipeline.push(said("v", Role::User, "go on"));
+    let mut ask = |pipeline: &mut Pipeline, minutes: i64| {
+        let now = Some(noon + SignedDuration::from_mins(minutes));
+        pipeline.prepare(&Moment { now, ..Moment::default() }, &mut journal).unwrap();
+        pipeline.cached_deletions().deleted.len()
+    };
+    assert_eq!(ask(&mut pipeline, 10), 3);
+    let view = pipeline.view().entries().to_vec();
+    assert_eq!(ask(&mut pipeline, 70), 0, "cleared in the view");
+    assert_eq!(ask(&mut pipeline, 10), 0, "and not named again");
+    // Whoever resumes reads the last event: nothing is deleted.
+    let mut resumed = Pipeline::new(Profile::throughline(), settings);
+    view.into_iter().for_each(|entry| resumed.push(entry));
+    journal.0.iter().for_each(|event| resumed.recall_event(event));
+    assert_eq!(resumed.cached_deletions().deleted, []);
+}
+
+/// A journal that holds events.
+#[derive(Default)]
+struct Events(Vec<Event>);
+
+impl Journal for Events {
+    type Error = std::convert::Infallible;
+
+    fn append(&mut self, record: Record) -> Result<Origin, Self::Error> {
+        if let Record::Event(event) = record {
+            self.0.push(*event);
+        }
+        Ok(Origin::default())
+    }
+
+    fn persist(&mut self, _: &Persisted) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn place(&self, file_name: &str) -> Option<String> {
+        Some(file_name.to_owned())
+    }
+}
+
+#[test]
 fn p5_the_triggers_are_told_apart() {
     let mut profile = Profile::throughline();
     if let Some(compact) = &mut profile.compact {
@@ -95,7 +179,7 @@ fn p5_the_triggers_are_told_apart() {
 }
 
 #[test]
-fn p5_results_that_the_model_has_not_seen_outlive_a_compaction_unless_they_would_fill_it_again() {
+fn g_unseen_results_outlive_a_compaction_and_are_shortened_to_fit() {
     let mut profile = Profile::throughline();
     if let Some(compact) = &mut profile.compact {
         compact.result_tokens = Some(1_500);
@@ -116,12 +200,16 @@ fn p5_results_that_the_model_has_not_seen_outlive_a_compaction_unless_they_would
         let entries = pipeline.view().entries();
         let calls = entries.iter().flat_map(|entry| entry.message.calls()).count();
         let results = entries.iter().flat_map(|entry| entry.message.results()).count();
-        assert_eq!(calls, results, "a result stays with its call");
-        results == 1
+        assert_eq!((calls, results), (1, 1), "a result stays with its call");
+        let shown = entries
+            .iter()
+            .find_map(|entry| entry.shown().results().next().map(|it| it.content.to_text().len()));
+        shown == Some("long ".len() * words)
     };
     assert!(kept(200));
     assert!(kept(3_000), "more than the result may have by itself");
-    assert!(!kept(8_000), "it would fill the window again");
+    assert!(kept(8_000), "more than half of the window");
+    assert!(!kept(60_000), "head and tail of what does not fit");
 }
 
 #[test]

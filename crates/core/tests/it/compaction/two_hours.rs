@@ -2,12 +2,15 @@
 
 use super::{call, outline, result, said};
 use serde_json::json;
-use throughline_core::compaction::{Compaction, Declined, Notes, Scaffold, Trigger};
+use throughline_core::compaction::{
+    Compaction, Declined, Draft, HostContext, Notes, Scaffold, Trigger, is_handed_over,
+};
 use throughline_core::facts::Facts;
 use throughline_core::profile::{CompactLimits, Strategy};
+use throughline_core::scribe::SUMMARY_SECTIONS;
 use throughline_core::stages::{OwnTools, Scene};
 use throughline_core::tokens::Counter;
-use throughline_core::{EditId, Entry, Role, invariants};
+use throughline_core::{EditId, Entry, Message, MessageId, Role, invariants};
 
 const NOTES: &str = "# Session Title\n_Five to ten telling words._\nSessions move from cookies to an encrypted store\n\n\
     # Current State\n_What is being worked on right now._\nWriting AuthSession.refresh(); the multi-device case is open.\n\n\
@@ -64,7 +67,18 @@ fn compact(
     notes: Option<&Notes>,
     strategy: Strategy,
     limits: &CompactLimits,
-) -> Result<throughline_core::compaction::Draft, Declined> {
+) -> Result<Draft, Declined> {
+    with_compaction(entries, notes, limits, |compaction, counter| {
+        compaction.offline(strategy, counter, &mut |_, _| String::new())
+    })
+}
+
+fn with_compaction(
+    entries: &[Entry],
+    notes: Option<&Notes>,
+    limits: &CompactLimits,
+    make: impl FnOnce(&Compaction<'_>, &mut Counter) -> Result<Draft, Declined>,
+) -> Result<Draft, Declined> {
     let mut counter = Counter::for_model("gpt-5");
     let mut facts = Facts::default();
     entries.iter().for_each(|entry| facts.push(&entry.message));
@@ -79,10 +93,12 @@ fn compact(
         trigger: Trigger::PreTurn,
         instructions: None,
         notes,
+        left_out: &[],
         scaffold: Scaffold::Keep,
-        reminders: &[],
+        host: &HostContext::default(),
+        guarantee: false,
     };
-    compaction.offline(strategy, &mut counter, &mut |_, _| String::new())
+    make(&compaction, &mut counter)
 }
 
 /// Small enough that the recent turn alone is kept.
@@ -115,6 +131,78 @@ fn p5b_a_summary_keeps_nothing_else_but_files_that_were_read() {
     let text = draft.entries[0].message.to_text();
     assert!(text.contains("6. All user messages:") && text.contains("Never log a token."));
     assert_eq!(draft.entries.len(), 3, "the summary, and the two files read last");
+}
+
+#[test]
+fn p5b_the_offline_summary_has_all_nine_sections_and_its_frame_fits_it() {
+    for entries in [session(), session()[..3].to_vec()] {
+        let draft = compact(&entries, None, Strategy::Summary, &limits()).unwrap();
+        let text = draft.entries[0].message.to_text();
+        let mut from = 0;
+        for section in SUMMARY_SECTIONS {
+            let at = text[from..].find(section).unwrap_or_else(|| panic!("{section} in {text}"));
+            from += at + section.len();
+            assert!(
+                text[from..].trim_start().starts_with(|c: char| !c.is_ascii_digit()),
+                "{section}: {text}"
+            );
+        }
+        assert!(text.contains("Continue directly from \"Current Work\""), "{text}");
+        assert!(!text.contains("Current State") && !text.contains("kept word for word"), "{text}");
+    }
+    let entries = session();
+    let notes = Notes { text: NOTES.to_owned(), covers: Some("u128".into()) };
+    let draft = compact(&entries, Some(&notes), Strategy::Notes, &limits()).unwrap();
+    let text = draft.entries[0].message.to_text();
+    assert!(text.contains("Continue directly from \"Current State\""), "{text}");
+    assert!(text.contains("kept word for word"), "{text}");
+    assert!(is_handed_over(&Message::text(Role::User, text.as_str())), "a client may send it back");
+    // Notes by the user's own template may have other sections.
+    let notes = Notes { text: "# Where we are\nin the middle".to_owned(), covers: Some("u128".into()) };
+    let draft = compact(&entries, Some(&notes), Strategy::Notes, &limits()).unwrap();
+    let text = draft.entries[0].message.to_text();
+    assert!(text.contains("Continue directly:") && !text.contains("Current"), "{text}");
+}
+
+#[test]
+fn p5_what_was_just_typed_is_in_the_next_request_whatever_the_strategy() {
+    let mut entries = session();
+    let typed = format!("Now this log: {} What is wrong?", "line of a log, ".repeat(1_500));
+    entries.push(said("u200", Role::User, &typed));
+    for strategy in [Strategy::Notes, Strategy::Summary, Strategy::Handoff] {
+        for result_tokens in [None, Some(3_000)] {
+            let limits = CompactLimits { keep_most: 400, result_tokens, ..limits() };
+            let draft = compact(&entries, None, strategy, &limits).unwrap();
+            let kept = draft.entries.iter().any(|entry| entry.message.to_text() == typed);
+            assert!(kept, "{strategy:?} {result_tokens:?}");
+        }
+    }
+}
+
+#[test]
+fn p5_a_text_written_ahead_stands_in_the_layout_of_its_strategy() {
+    let entries = session();
+    let ids = |strategy, covers: Option<&str>| {
+        let covers = covers.map(MessageId::from);
+        let draft = with_compaction(&entries, None, &limits(), |compaction, counter| {
+            let plan = compaction.plan_covering(strategy, covers.as_ref(), counter)?;
+            plan.finish(compaction, "what a model wrote", counter)
+        });
+        let name = |entry: &Entry| match entry.message.flags.summary {
+            true => "summary".to_owned(),
+            false => entry.message.id.to_string(),
+        };
+        draft.map(|draft| draft.entries.iter().map(name).collect::<Vec<_>>())
+    };
+    // What came after the text was written stays.
+    let after = ["u131", "u132", "u133", "u134"];
+    let handoff = ids(Strategy::Handoff, Some("u130")).unwrap();
+    assert_eq!(handoff[..2], ["u001", "summary"]);
+    assert_eq!(handoff[2..6], after);
+    let summary = ids(Strategy::Summary, Some("u130")).unwrap();
+    assert_eq!(summary[1..5], after);
+    assert_eq!(ids(Strategy::Handoff, Some("gone")), Err(Declined::UnknownBoundary));
+    assert_eq!(ids(Strategy::Handoff, None).unwrap()[..3], ["u001", "u133", "summary"]);
 }
 
 #[test]

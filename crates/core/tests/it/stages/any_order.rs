@@ -138,11 +138,17 @@ fn take(stand: &mut Stand, step: &Step, snapshot: &mut collapse::Snapshot) {
     };
     match step {
         Step::Budget { sent } => {
-            let limits = BudgetLimits { result_chars: 250, message_chars: 400, preview_bytes: 40 };
+            let limits = BudgetLimits {
+                result_chars: 250,
+                message_chars: 400,
+                preview_bytes: 40,
+                ..BudgetLimits::default()
+            };
             stand.sent = *sent;
-            let place = |call: &throughline_core::CallId| budget::file_name(call);
+            let path = |file_name: &str| Some(file_name.to_owned());
+            let saved = budget::SavedFiles { path: &path, are_readable: true };
             let before: Vec<Message> = stand.view.messages().take(*sent).map(|m| (*m).clone()).collect();
-            let outcome = stand.look(|scene, counter| budget::propose(scene, &limits, counter, &place));
+            let outcome = stand.look(|scene, counter| budget::propose(scene, &limits, saved, counter));
             if let Some(outcome) = outcome {
                 stand.apply(outcome.proposal);
             }

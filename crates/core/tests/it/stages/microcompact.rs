@@ -1,10 +1,10 @@
 use super::kit::{Stand, answers, asks, call, named, picture, result, result_of, says, thinks, user, words};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use throughline_core::profile::{MicrocompactLimits, ServerLimits};
+use throughline_core::profile::{MicrocompactLimits, Profile, ServerLimits};
 use throughline_core::stages::Proposal;
 use throughline_core::stages::microcompact::{
-    CLEARED, CachedState, cache_edits, forgotten, propose_cached, propose_cold, propose_pressure,
+    CLEARED, CachedState, Thinking, cache_edits, forgotten, propose_cached, propose_cold, propose_pressure,
     server_edits,
 };
 use throughline_core::{Block, Body, Message, Op, ResultContent, Role};
@@ -224,6 +224,34 @@ fn p3b_with_a_warm_cache_the_view_stays_and_the_request_carries_the_deletions() 
 }
 
 #[test]
+fn p3b_names_no_result_that_is_cleared_in_the_view() {
+    let mut stand = rounds(8, "Bash").with_recall();
+    stand.now = after(10);
+    let mut state = CachedState::default();
+    let edit = stand.look(|scene, counter| propose_cached(scene, &keep(5), &state, counter)).unwrap();
+    state.extend(&edit);
+    assert_eq!(state.deleted, ["toolu_00", "toolu_01", "toolu_02"].map(Into::into));
+    stand.now = after(70);
+    let proposal = cold(&mut stand, &keep(5)).unwrap();
+    stand.apply(proposal);
+    assert!(state.retain(stand.entries()), "what is cleared need not be deleted");
+    assert_eq!(state, CachedState::default());
+    // The pause is over: the cache is warm again.
+    stand.now = after(10);
+    assert_eq!(stand.look(|scene, counter| propose_cached(scene, &keep(5), &state, counter)), None);
+}
+
+#[test]
+fn p3a_is_off_without_a_limit_and_in_the_claude_profile() {
+    let mut stand = rounds(8, "Read");
+    stand.now = after(600);
+    assert_eq!(cold(&mut stand, &MicrocompactLimits { cold_minutes: None, ..keep(5) }), None);
+    let minutes = |profile: Profile| profile.microcompact.and_then(|limits| limits.cold_minutes);
+    assert_eq!(minutes(Profile::claude()), None);
+    assert_eq!(minutes(Profile::throughline()), Some(60));
+}
+
+#[test]
 fn p3b_does_nothing_when_cold_or_off_or_before_anything_was_sent() {
     let propose = |stand: &mut Stand, limits: &MicrocompactLimits| {
         stand.look(|scene, counter| propose_cached(scene, limits, &CachedState::default(), counter))
@@ -283,7 +311,7 @@ fn p3_ten_thousand_results_in_one_message_are_cleared_once() {
 #[test]
 fn w4_thinking_comes_first_and_the_figures_are_the_providers() {
     assert_eq!(
-        server_edits(&ServerLimits::default()),
+        server_edits(&ServerLimits::default(), Thinking::On),
         json!([
             {"type": "clear_thinking_20251015", "keep": "all"},
             {
@@ -293,4 +321,16 @@ fn w4_thinking_comes_first_and_the_figures_are_the_providers() {
             }
         ])
     );
+    // The provider rejects an edit of thinking blocks where the model does not think.
+    let without = server_edits(&ServerLimits::default(), Thinking::Off);
+    assert_eq!(without.as_array().unwrap().len(), 1);
+    assert_eq!(without[0]["type"], "clear_tool_uses_20250919");
+    for (request, thinking) in [
+        (json!({"type": "enabled", "budget_tokens": 1024}), Thinking::On),
+        (json!({"type": "adaptive"}), Thinking::On),
+        (json!({"type": "disabled"}), Thinking::Off),
+    ] {
+        assert_eq!(Thinking::from_request(Some(&request)), thinking, "{request}");
+    }
+    assert_eq!(Thinking::from_request(None), Thinking::Off);
 }

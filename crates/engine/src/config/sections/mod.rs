@@ -42,7 +42,10 @@ const WINDOW: &[Note] = &[
     note("max_output", "The most tokens of an answer. Unset: `model.max_output`, else by the request.")
         .kind(Kind::Integer),
     note("cache_ttl", "How long the provider's cache lives.").kind(Kind::Choice(&["short", "long", "never"])),
-    note("cache_edits", "Whether the provider can edit its cache."),
+    note(
+        "cache_edits",
+        "Whether the provider can edit its cache: requests on Anthropic's wire carry `cache_edits` then.",
+    ),
 ];
 
 const NOTES: &[Note] = &[
@@ -89,6 +92,11 @@ const AGENT: &[Note] = &[
         "Whether the agent is given `WebFetch`. Each address is asked for unless a rule permits it.",
     )
     .scope(Scope::ProjectTo("false", "a project may switch the network off, not on")),
+    note(
+        "finish_seconds",
+        "Seconds that `exec` waits at its end for notes and memories that a model is writing.",
+    )
+    .scope(Scope::User("a project may not say how long you wait")),
 ];
 
 const STORED: &[Note] = &[

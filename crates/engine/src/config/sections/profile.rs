@@ -13,14 +13,24 @@ const fn note(key: &'static str, doc: &'static str) -> Note {
 }
 
 const NOTES: &[Note] = &[
-    note("budget.result_chars", "A tool result over this many characters is put aside."),
-    note("budget.message_chars", "All results of one message may have this many characters together."),
-    note("budget.preview_bytes", "Bytes of a result that stay as a preview."),
+    note(
+        "budget.when",
+        "What puts tool results aside: their `size`, or the `window` where the request would not fit otherwise.",
+    )
+    .kind(Kind::Choice(&["size", "window"])),
+    note("budget.result_chars", "By size: a tool result over this many characters is put aside."),
+    note("budget.message_chars", "By size: all results of one message may have this many characters together."),
+    note("budget.preview_bytes", "Bytes of a result that stay as a preview; by window the least that stays."),
+    note(
+        "budget.exempt",
+        "Tools whose results stay whole while the request can be sent. `Read` stands for all tools that read a file.",
+    ),
     note("snip.nudge_tokens", "Growth in tokens without a snip after which the model is reminded once."),
     note(
         "microcompact.cold_minutes",
-        "The cache is taken to be cold when the last answer is older than this.",
-    ),
+        "Clear old results when the last answer is older than this: the cache is cold then. `false`: never.",
+    )
+    .optional(),
     note("microcompact.keep", "The newest results that stay."),
     note("microcompact.tools", "Tools whose results may be cleared."),
     note("microcompact.cached", "Whether a warm cache may be edited in place, where the provider can."),
@@ -75,6 +85,11 @@ const NOTES: &[Note] = &[
     note("compact.checked", "Whether a summary is checked against the facts before it replaces history."),
     note("server.trigger_tokens", "Input tokens at which the provider begins to clear by itself."),
     note("server.clear_tokens", "Input tokens that it clears at least."),
+    note(
+        "guarantee",
+        "G: whether every request must contain what the user said and what the model needs. Live requests always keep it; replays \
+         of a profile may leave it out.",
+    ),
 ];
 
 /// The stages, in order, and what each does.
@@ -97,6 +112,7 @@ pub(in crate::config) fn full() -> Profile {
         collapse: Some(CollapseLimits::default()),
         compact: Some(CompactLimits::default()),
         server: Some(ServerLimits::default()),
+        guarantee: true,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is written before it is needed.
 
+use super::compaction::checkpoints;
 use super::{Stage, is_summary, long_words, obliging, result, runtime};
 use crate::common::{WIRES, valid};
 use serde_json::json;
@@ -34,6 +35,37 @@ fn a_summary_written_ahead_is_used_without_another_request() {
             valid(wire, &body);
         });
     }
+}
+
+#[test]
+fn p5c_a_handoff_written_ahead_keeps_the_users_messages() {
+    let mut stage = Stage::new(Wire::Anthropic, obliging());
+    stage.settings.ahead_share = Some(0.5);
+    runtime().block_on(async {
+        let mut session = stage.open();
+        let mut said = Vec::new();
+        for n in 0..12 {
+            let message = long_words(n);
+            said.push(message.to_text());
+            session.record(message).unwrap();
+            session.ask(None, CancelToken::new()).await.unwrap();
+            if !checkpoints(&session).is_empty() {
+                break;
+            }
+            session.after_turn().await.unwrap();
+            session.settle().await.unwrap();
+        }
+        assert_eq!(checkpoints(&session)[0].0, "handoff");
+        assert_eq!(stage.server.requests().iter().filter(|seen| is_summary(seen)).count(), 1);
+        let shown: Vec<Message> =
+            session.pipeline().view().messages().map(|message| (*message).clone()).collect();
+        let at = shown.iter().position(|message| message.flags.summary).unwrap();
+        assert!(at > 0 && shown[..at].iter().all(Message::is_real_user), "the user's messages come first");
+        assert!(shown[at].to_text().starts_with("Another assistant"), "{}", shown[at].to_text());
+        // What was said since the text was written is there word for word.
+        let newest = said.last().unwrap();
+        assert!(shown[at..].iter().any(|message| message.to_text() == *newest));
+    });
 }
 
 #[test]

@@ -140,13 +140,14 @@ fn a_session_works_as_the_configuration_says() {
     let home = throughline_ledger::Home::new(folder.path());
     std::fs::write(
         folder.path().join("config.toml"),
-        "profile = \"claude\"\n[window]\ntokens = 64000\n[notes]\ntool_calls = 7\n[governor]\ndaily_dollars = 2.5\n",
+        "profile = \"claude\"\n[window]\ntokens = 64000\ncache_edits = true\n[notes]\ntool_calls = 7\n[governor]\ndaily_dollars = 2.5\n",
     )
     .unwrap();
     let config = Config::load(&Sources::new(folder.path(), folder.path(), &|_| None)).unwrap().config;
     let (settings, problems) = SessionSettings::from_config(&config, &home, &|_| None).unwrap();
     assert!(problems.is_empty());
     assert_eq!((settings.profile.name.as_str(), settings.window), ("claude", Some(64_000)));
+    assert!(settings.cache_edits);
     assert_eq!(settings.notes.map(|notes| notes.tool_calls), Some(7));
     assert_eq!(settings.governor.map(|governor| governor.limits().daily_dollars), Some(Some(2.5)));
 }

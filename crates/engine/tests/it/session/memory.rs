@@ -160,6 +160,74 @@ fn a_session_that_ends_while_the_model_is_asked_keeps_what_the_words_say_themsel
 }
 
 #[test]
+fn m3_a_turn_that_ends_while_an_extraction_runs_is_looked_at_after_it() {
+    let gate = throughline_testkit::Gate::new();
+    let stage = remembers(
+        Playbook::new().when(is_extraction, Answer::text("{}").at(&gate)).otherwise("I looked at it."),
+    );
+    runtime().block_on(async {
+        let mut session = stage.open();
+        let rules = [
+            "Never use force pushes in this repository.",
+            "Always run the linter before you commit.",
+            "Never edit generated files by hand.",
+        ];
+        for rule in rules {
+            session.say(rule).await.unwrap();
+            session.ask(None, CancelToken::new()).await.unwrap();
+            session.after_turn().await.unwrap();
+        }
+        assert_eq!(
+            stage.server.requests().iter().filter(|seen| is_extraction(seen)).count(),
+            1,
+            "one at a time"
+        );
+        // The first one is still being asked for when the session ends.
+        session.close("over").await.unwrap();
+        let kept = kept(&stage).join("\n");
+        for words in ["force pushes", "linter", "generated files"] {
+            assert!(kept.contains(words), "{words}: {kept}");
+        }
+    });
+    gate.open();
+}
+
+#[test]
+fn m3_who_waits_at_the_end_loses_no_request() {
+    let proposals = |name: &str, quote: &str| {
+        format!(
+            r#"{{"memories": [{{"action": "add", "type": "feedback", "name": "{name}", "description": "always", "body": "{quote}", "quote": ["{quote}"]}}]}}"#
+        )
+    };
+    let (first, last) = ("Never use force pushes in this repository.", "Never edit generated files by hand.");
+    let gate = throughline_testkit::Gate::new();
+    let has = |words: &'static str| {
+        move |seen: &Seen| is_extraction(seen) && seen.json().to_string().contains(words)
+    };
+    let script = Playbook::new()
+        .when(has("generated files"), Answer::text(proposals("Generated files", last)))
+        .when(is_extraction, Answer::text(proposals("No force pushes", first)).at(&gate))
+        .otherwise("I looked at it.");
+    let stage = remembers(script);
+    runtime().block_on(async {
+        let mut session = stage.open();
+        for rule in [first, last] {
+            session.say(rule).await.unwrap();
+            session.ask(None, CancelToken::new()).await.unwrap();
+            session.after_turn().await.unwrap();
+        }
+        let path = session.path().to_owned();
+        let (finished, ()) =
+            tokio::join!(session.finish("over", std::future::pending()), async { gate.open() });
+        finished.unwrap();
+        assert_eq!(kept(&stage).len(), 2, "{:?}", kept(&stage));
+        let ledger = std::fs::read_to_string(path).unwrap();
+        let receipts = ledger.lines().filter(|line| line.contains("\"receipt\"") && line.contains("extract"));
+        assert!(receipts.clone().count() >= 2 && receipts.clone().all(|line| !line.contains("cancelled")));
+    });
+}
+
+#[test]
 fn m7_what_helps_joins_the_turn_once_as_data_and_its_use_is_counted() {
     let stage = remembers(Playbook::new().otherwise("I will run scripts/ship.sh --canary first."));
     runtime().block_on(async {

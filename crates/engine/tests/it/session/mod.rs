@@ -11,6 +11,7 @@ mod life;
 mod memory;
 mod notes;
 mod people;
+mod provider_edits;
 
 use crate::common::tiny;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub(crate) struct Stage {
     pub(crate) cwd: Option<String>,
     /// Silence that ends a request: long, unless silence is what is tested.
     pub(crate) idle_ms: u64,
+    /// Anthropic's features in testing that requests name.
+    pub(crate) betas: Vec<String>,
 }
 
 pub(crate) const MODEL: &str = "gpt-5";
@@ -52,6 +55,7 @@ impl Stage {
             settings,
             cwd,
             idle_ms: 30_000,
+            betas: Vec::new(),
         }
     }
 
@@ -80,6 +84,7 @@ impl Stage {
     fn model_at(&self, name: &str, url: &str) -> Http {
         let mut provider = Provider::new("test", self.wire, name);
         provider.base_url = Some(url.to_owned());
+        provider.betas.clone_from(&self.betas);
         provider.retries = Retries { attempts: 2, base_ms: 1, cap_ms: 5, patience_ms: 50 };
         provider.timeouts = Timeouts { idle_ms: self.idle_ms, ..Timeouts::default() };
         Http::new(&provider, &|_: &str| Some("key".to_owned())).unwrap()

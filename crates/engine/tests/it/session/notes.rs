@@ -7,7 +7,7 @@ use throughline_core::profile::Strategy;
 use throughline_engine::session::{Scribe, Session};
 use throughline_memory::notes::NotesLimits;
 use throughline_model::{CancelToken, Governor, GovernorLimits};
-use throughline_testkit::{Answer, Playbook, Seen};
+use throughline_testkit::{Answer, Gate, Playbook, Seen};
 
 fn keeps_notes(wire: Wire, script: Playbook) -> Stage {
     let mut stage = Stage::new(wire, script);
@@ -75,6 +75,57 @@ fn p5a_notes_stand_for_the_conversation_without_another_request() {
             assert!(notes.text.contains("Current State"));
         });
     }
+}
+
+#[test]
+fn p5a_an_update_that_runs_is_waited_for_and_used() {
+    let gate = Gate::new();
+    let notes =
+        "<notes>\n# Session Title\nParser work\n\n# Current State\nparse_empty is being fixed.\n</notes>";
+    let script = Playbook::new()
+        .when(is_notes, Answer::text(notes).at(&gate))
+        .when(is_summary, Answer::text("<summary>not wanted</summary>"))
+        .otherwise("I looked at it.");
+    let mut stage = keeps_notes(Wire::Anthropic, script);
+    // The first update begins right before the view is full.
+    stage.settings.notes.as_mut().unwrap().first_tokens = 5_500;
+    stage.settings.governor = Some(Governor::open(stage.folder.path(), GovernorLimits::default()).unwrap());
+    // On several threads, as in the binary: who waits must not run ahead of the update.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut session = stage.open();
+        for n in 0..20 {
+            session.record(long_words(n)).unwrap();
+            let is_full = session.pipeline().tokens() > session.pipeline().threshold().unwrap();
+            let is_updating = is_full && session.notes().unwrap().is_running();
+            let (asked, ()) = tokio::join!(session.ask(None, CancelToken::new()), async {
+                if is_updating {
+                    gate.open();
+                }
+            });
+            asked.unwrap();
+            if is_compacted(&session) {
+                assert!(is_updating, "the update ran when the view was full");
+                break;
+            }
+            session.after_turn().await.unwrap();
+        }
+        assert!(is_compacted(&session));
+        let requests = stage.server.requests();
+        assert!(!requests.iter().any(is_summary), "{:?}", session.notices());
+        let lines = std::fs::read_to_string(session.path()).unwrap();
+        let at = |what: &str| lines.find(what).unwrap_or_else(|| panic!("no {what}"));
+        assert!(at("notes.updated") < at("\"kind\":\"checkpoint\""), "in this order in the ledger");
+        let shown: Vec<_> = session.pipeline().view().messages().collect();
+        assert!(shown[0].to_text().contains("Parser work"), "{}", shown[0].to_text());
+        let words = shown.iter().filter(|message| message.is_real_user()).count();
+        assert!(words >= 1, "what was just typed stays word for word");
+        // Resumed, the session knows the same.
+        let notes = session.notes().unwrap().notes().unwrap().unwrap();
+        let ledger = session.path().to_owned();
+        drop(session);
+        assert_eq!(stage.resume(&ledger).notes().unwrap().notes().unwrap().unwrap(), notes);
+    });
 }
 
 #[test]

@@ -186,8 +186,12 @@ fn an_error_is_named_and_its_words_are_not_there() {
             let mut session = stage.open();
             session.record(long_words(0)).unwrap();
             session.ask(None, CancelToken::new()).await.unwrap_err();
+            // What is pinned stays whole, so that nothing can be made smaller.
             let enormous: String = (0..20_000).map(|n| format!("{SECRET}{n} ")).collect();
-            session.record(Message::text(Role::User, enormous)).unwrap();
+            let enormous = Message::text(Role::User, enormous);
+            let id = enormous.id.clone();
+            session.record(enormous).unwrap();
+            session.pin(&id, true).unwrap();
             session.prepare().await.unwrap_err();
         });
     });

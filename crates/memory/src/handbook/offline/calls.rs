@@ -6,12 +6,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use throughline_core::facts::{Action, Outcome};
 use throughline_core::text::{head, tail};
-use throughline_core::{CallId, ToolCall, ToolInput, ToolResult};
+use throughline_core::{CallId, ToolCall, ToolResult};
 
 patterns! {
-    CODE_COMMAND = r#"\bcmd\s*:\s*("(?:[^"\\]|\\.)*")"#;
-    CODE_PATCH = r#""(?:[^"\\]|\\.)*\*\*\* Begin Patch(?:[^"\\]|\\.)*""#;
-    PATCHED = r"\*\*\* (?:Update|Add|Delete) File: ([^\n\\]+)";
     RUNNING = r"Process running with session ID (\d+)|running in (?:the )?background with ID: (\S+)";
     FAILED = r"(?m)^.{0,40}\bERROR task failed|^FAIL\b|^--- FAIL|^\s*error(?:\[\w+\])?:|^Error:|^ERROR\b|^fatal:|^panic:|^Traceback \(|npm ERR!|^\S*: command not found|command not found: |No such file or directory|^make(?:\[\d+\])?: \*\*\*|error TS\d|^exit status [1-9]|\b[1-9]\d* (?:failed|failing)\b|^[1-9]\d* issues?:|^error: |\berror\[E\d+\]|^FAILED |BUILD FAILED|Process completed with exit code [1-9]|^\s*✗ |✖ \d+ problems?|Found \d+ errors?";
     DECLINED = r"^(?:The user (?:doesn't want to proceed|rejected|declined|denied)|\[Request interrupted|User (?:rejected|denied|declined)|aborted by user|Exit code 137\s*\[Request interrupted)";
@@ -23,7 +20,6 @@ const MOST_OPEN: usize = 4_096;
 const MOST_RUNNING: usize = 64;
 /// Of a command no more is kept while it runs.
 const LONGEST_COMMAND: usize = 4_096;
-const MOST_COMMANDS: usize = 8;
 /// Longer answers in JSON are taken as they are.
 const LONGEST_JSON: usize = 256 << 10;
 
@@ -119,24 +115,15 @@ pub(super) fn looks_failed(output: &str) -> bool {
     FAILED.is_in(start) || FAILED.is_in(tail(&output[start.len()..], LOOK))
 }
 
-/// The session of a running command that a call writes to or waits for.
+/// The running command that a call writes to or waits for.
 fn continued(call: &ToolCall) -> Option<String> {
-    let is_wait = matches!(call.name.rsplit(['.', '_']).next(), Some("stdin" | "BashOutput" | "TaskOutput"));
-    if !is_wait {
-        return None;
-    }
-    let input = call.input.to_json()?;
-    let id = ["session_id", "bash_id", "task_id", "shell_id"].iter().find_map(|key| input.get(*key))?;
-    Some(id.as_str().map_or_else(|| id.to_string(), str::to_owned))
-}
-
-fn deeds(call: &ToolCall) -> Vec<Deed> {
     match Action::of(call) {
-        Action::Shell { command } if command.contains("tools.") => of_code(&command),
-        Action::Shell { command } => vec![Deed::Run(kept(&command))],
-        Action::Edit { paths } => vec![Deed::Change(paths)],
-        Action::Write { path } => vec![Deed::Change(vec![path])],
-        Action::Read { .. }
+        Action::Continue { session } => Some(session),
+        Action::Shell { .. }
+        | Action::Script(_)
+        | Action::Edit { .. }
+        | Action::Write { .. }
+        | Action::Read { .. }
         | Action::Search { .. }
         | Action::Todos(_)
         | Action::AddTodo(_)
@@ -144,43 +131,37 @@ fn deeds(call: &ToolCall) -> Vec<Deed> {
         | Action::Plan(_)
         | Action::Delegate { .. }
         | Action::Web { .. }
-        | Action::Ask => vec![Deed::Other(call.name.clone())],
-        Action::Other => match &call.input {
-            ToolInput::Text(text) if text.contains("tools.") => of_code(text),
-            ToolInput::Json(_) | ToolInput::JsonText(_) | ToolInput::Text(_) => {
-                vec![Deed::Other(call.name.clone())]
-            }
-        },
+        | Action::Ask
+        | Action::Other => None,
     }
 }
 
-/// Some clients let the model write a script that calls the tools.
-fn of_code(code: &str) -> Vec<Deed> {
-    let code = head(code, 64 << 10);
-    let mut found = Vec::new();
-    for place in CODE_COMMAND.places(code).into_iter().take(MOST_COMMANDS) {
-        let quoted =
-            CODE_COMMAND.groups(&code[place]).and_then(|groups| groups.get(1).map(|text| (*text).to_owned()));
-        if let Some(command) = quoted.and_then(|quoted| serde_json::from_str::<String>(&quoted).ok()) {
-            found.push(Deed::Run(kept(&command)));
-        }
+fn deeds(call: &ToolCall) -> Vec<Deed> {
+    let action = Action::of(call);
+    if let Action::Script(actions) = action {
+        return actions.into_iter().filter_map(deed).collect();
     }
-    for place in CODE_PATCH.places(code).into_iter().take(MOST_COMMANDS) {
-        let patch = code[place].replace("\\n", "\n");
-        let paths: Vec<String> = PATCHED
-            .places(&patch)
-            .into_iter()
-            .filter_map(|place| {
-                PATCHED
-                    .groups(&patch[place])
-                    .and_then(|groups| groups.get(1).map(|path| path.trim().to_owned()))
-            })
-            .collect();
-        if !paths.is_empty() {
-            found.push(Deed::Change(paths));
-        }
+    vec![deed(action).unwrap_or_else(|| Deed::Other(call.name.clone()))]
+}
+
+fn deed(action: Action) -> Option<Deed> {
+    match action {
+        Action::Shell { command, .. } => Some(Deed::Run(kept(&command))),
+        Action::Edit { paths } => Some(Deed::Change(paths)),
+        Action::Write { path } => Some(Deed::Change(vec![path])),
+        Action::Script(_)
+        | Action::Continue { .. }
+        | Action::Read { .. }
+        | Action::Search { .. }
+        | Action::Todos(_)
+        | Action::AddTodo(_)
+        | Action::ChangeTodo { .. }
+        | Action::Plan(_)
+        | Action::Delegate { .. }
+        | Action::Web { .. }
+        | Action::Ask
+        | Action::Other => None,
     }
-    found
 }
 
 fn kept(command: &str) -> String {
@@ -214,17 +195,7 @@ fn body(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
     use serde_json::json;
-    use throughline_core::CallKind;
-
-    #[test]
-    fn scripts_that_call_tools_are_read() {
-        let code = r#"const r = await tools.exec_command({ cmd: "go test ./...", workdir: "/x" });
-const patch = "*** Begin Patch\n*** Update File: a/b.go\n@@\n*** End Patch"; text(await tools.apply_patch(patch));"#;
-        assert_eq!(
-            of_code(code),
-            [Deed::Run("go test ./...".to_owned()), Deed::Change(vec!["a/b.go".to_owned()])]
-        );
-    }
+    use throughline_core::{CallKind, ToolInput};
 
     #[test]
     fn a_command_that_goes_on_running_ends_where_it_is_waited_for() {

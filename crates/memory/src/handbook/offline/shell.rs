@@ -1,14 +1,12 @@
 //! A command line as steps, each in a form that is the same wherever and whenever it was run.
 
 use crate::extract::pattern::patterns;
-use throughline_core::text::head;
+use throughline_core::shell::{self, CommandLine, Folder, StepStatus, Word};
+use throughline_core::text::{head, one_line};
 
 patterns! {
-    ASSIGNMENT = r"^[A-Za-z_][A-Za-z0-9_]*=";
     SHORT_ASSIGNMENT = r"^[A-Z][A-Z0-9_]*=[A-Za-z0-9_,.-]{1,20}$";
-    REDIRECTION = r"^(?:\d*|&)(?:>>?|<)(?:&\d+|&-)?$";
-    REDIRECTED = r"^(?:\d*|&)(?:>>?|<)&?[^<>(].*$";
-    TEMPORARY = r#"(?:/private)?/(?:tmp|var/folders|var/tmp)(?:/[^\s"']*)?|\$\{?(?:TMPDIR|TMP|TEMP|SCRATCH\w*)\}?(?:/[^\s"']*)?|\$\(mktemp[^)]*\)(?:/[^\s"']*)?"#;
+    TEMPORARY = r#"(?:/private)?/(?:tmp|var/folders|var/tmp)(?:/[^\s"']*)?|\$\{?(?:TMPDIR|TMP|TEMP|SCRATCH\w*)\}?(?:/[^\s"']*)?"#;
     HOME = r"(?:/Users|/home)/[A-Za-z0-9_.-]+";
     TIME = r"\b\d{4}-?\d\d-?\d\d[T_-]\d\d[:-]?\d\d[:-]?\d\d\S*\b";
     UUID = r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b";
@@ -91,45 +89,54 @@ impl Step {
 
 /// The steps of a command line, in order.
 pub(super) fn steps(command: &str, cwd: Option<&str>) -> Vec<Step> {
-    let (script, has_document) = without_documents(head(command, LONGEST));
-    let mut steps: Vec<Step> = Vec::new();
-    let mut place = Place::Here;
-    let pipelines = pipelines(&script);
-    let last = pipelines.len().saturating_sub(1);
-    for (at, pipeline) in pipelines.iter().enumerate() {
-        let Some(first) = pipeline.commands.first() else { continue };
-        let words = words(first, cwd);
-        let Some(program) = words.first() else { continue };
-        if program == "cd" || program == "pushd" {
-            place = moved(words.get(1).map_or("", String::as_str), &place);
-            continue;
-        }
-        let filtered = pipeline.commands.iter().skip(1).all(|rest| is_filter(rest));
-        let is_inline =
-            words.iter().skip(1).take(2).any(|word| matches!(word.as_str(), "-c" | "-e" | "-" | "--eval"));
-        let is_last = at == last;
-        steps.push(Step {
-            text: throughline_core::text::one_line(&words.join(" "), LONGEST_STEP),
-            is_masked: pipeline.commands.len() > 1 || (!is_last && pipeline.joint != Joint::And),
-            is_script: !filtered || has_document || (is_inline && is_interpreter(program)),
-            place: place.clone(),
+    let line = CommandLine::read(head(command, LONGEST));
+    line.steps().iter().filter_map(|step| Step::from_shell(step, cwd)).take(MOST_STEPS).collect()
+}
+
+impl Step {
+    fn from_shell(step: &shell::Step, cwd: Option<&str>) -> Option<Self> {
+        let words = words(step, cwd);
+        let program = step.program();
+        let is_inline = step
+            .words
+            .iter()
+            .skip(1)
+            .take(2)
+            .any(|word| matches!(word.text.as_str(), "-c" | "-e" | "-" | "--eval"));
+        let is_filtered = step
+            .filters
+            .iter()
+            .all(|filter| filter.first().is_some_and(|program| FILTERS.contains(&program.text.as_str())));
+        (!words.is_empty()).then(|| Self {
+            text: one_line(&words.join(" "), LONGEST_STEP),
+            is_masked: step.status == StepStatus::Masked,
+            is_script: !is_filtered || !step.documents.is_empty() || (is_inline && is_interpreter(program)),
+            place: Place::from_folder(&step.folder, cwd),
             words,
-        });
-        if steps.len() == MOST_STEPS {
-            break;
+        })
+    }
+}
+
+impl Place {
+    fn from_folder(folder: &Folder, cwd: Option<&str>) -> Self {
+        let path = match folder {
+            Folder::Start => return Self::Here,
+            Folder::Unknown => return Self::Elsewhere,
+            Folder::Path(path) => path,
+        };
+        let cwd = cwd.unwrap_or_default();
+        match path.strip_prefix(cwd).filter(|_| path.starts_with('/') && cwd.len() > 1) {
+            Some("") => Self::Here,
+            Some(below) if below.starts_with('/') => Self::Below(below.trim_start_matches('/').to_owned()),
+            Some(_) | None if path.starts_with(['/', '~', '$', '<', '-']) || path.starts_with("..") => {
+                Self::Elsewhere
+            }
+            Some(_) | None => Self::Below(path.clone()),
         }
     }
-    // What stands before `;` has no say in the exit status; what `&&` joins to the end has.
-    if let Some(cut) = pipelines.iter().rposition(|pipeline| pipeline.joint == Joint::Next) {
-        let behind = pipelines.len() - cut - 1;
-        let before = steps.len().saturating_sub(behind);
-        steps.iter_mut().take(before).for_each(|step| step.is_masked = true);
-    }
-    steps
 }
 
 fn is_interpreter(program: &str) -> bool {
-    let program = program.rsplit('/').next().unwrap_or(program);
     [
         "python",
         "python3",
@@ -149,265 +156,35 @@ fn is_interpreter(program: &str) -> bool {
     .contains(&program)
 }
 
-fn is_filter(command: &str) -> bool {
-    command.split_whitespace().next().is_some_and(|program| FILTERS.contains(&program))
-}
-
-fn moved(to: &str, from: &Place) -> Place {
-    let to = to.trim_matches(['"', '\'']).trim_end_matches('/');
-    if to.is_empty() || to.starts_with(['/', '~', '$', '<', '-']) || to.starts_with("..") {
-        return Place::Elsewhere;
-    }
-    if to == "." {
-        return Place::Here;
-    }
-    match from {
-        Place::Here => Place::Below(to.trim_start_matches("./").to_owned()),
-        Place::Below(folder) => Place::Below(format!("{folder}/{to}")),
-        Place::Elsewhere => Place::Elsewhere,
-    }
-}
-
-/// How a pipeline is joined to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Joint {
-    And,
-    Next,
-}
-
-struct Pipeline {
-    commands: Vec<String>,
-    joint: Joint,
-}
-
-/// A script without what stands in here-documents.
-fn without_documents(script: &str) -> (String, bool) {
-    let mut kept = String::with_capacity(script.len());
-    let mut end: Option<String> = None;
-    let mut any = false;
-    for line in script.lines() {
-        if let Some(mark) = &end {
-            if line.trim() == mark {
-                end = None;
-            }
-            continue;
-        }
-        match line.split_once("<<") {
-            Some((before, mark)) if !mark.starts_with('<') => {
-                let name: String = mark
-                    .trim_start_matches('-')
-                    .trim_start()
-                    .chars()
-                    .skip_while(|c| matches!(c, '\'' | '"' | '\\'))
-                    .take_while(|c| c.is_alphanumeric() || *c == '_')
-                    .collect();
-                any = true;
-                end = Some(name).filter(|name| !name.is_empty());
-                kept.push_str(before);
-            }
-            _ => kept.push_str(line),
-        }
-        kept.push('\n');
-    }
-    (kept.replace("\\\n", " "), any)
-}
-
-fn pipelines(script: &str) -> Vec<Pipeline> {
-    let mut all = Vec::new();
-    let mut commands = Vec::new();
-    let mut command = String::new();
-    let mut quote: Option<char> = None;
-    let mut depth = 0_usize;
-    let mut chars = script.chars().peekable();
-    let end_command = |command: &mut String, commands: &mut Vec<String>| {
-        let text = std::mem::take(command);
-        if !text.trim().is_empty() {
-            commands.push(text.trim().to_owned());
-        }
-    };
-    while let Some(c) = chars.next() {
-        if let Some(mark) = quote {
-            command.push(c);
-            match c {
-                '\\' if mark == '"' => command.extend(chars.next()),
-                c if c == mark => quote = None,
-                _ => {}
-            }
-            continue;
-        }
-        let joint = match c {
-            '\'' | '"' | '`' => {
-                quote = Some(c);
-                None
-            }
-            '\\' => {
-                command.push(c);
-                command.extend(chars.next());
-                continue;
-            }
-            '(' | '{' => {
-                depth += 1;
-                None
-            }
-            ')' | '}' => {
-                depth = depth.saturating_sub(1);
-                None
-            }
-            '#' if depth == 0 && (command.is_empty() || command.ends_with(char::is_whitespace)) => {
-                // A comment, to the end of the line.
-                while chars.peek().is_some_and(|next| *next != '\n') {
-                    chars.next();
-                }
-                continue;
-            }
-            '\n' | ';' if depth == 0 => Some(Joint::Next),
-            '&' if depth == 0 && chars.peek() == Some(&'&') => {
-                chars.next();
-                Some(Joint::And)
-            }
-            '|' if depth == 0 && chars.peek() == Some(&'|') => {
-                chars.next();
-                Some(Joint::Next)
-            }
-            '|' if depth == 0 => {
-                if chars.peek() == Some(&'&') {
-                    chars.next();
-                }
-                end_command(&mut command, &mut commands);
-                continue;
-            }
-            '&' if depth == 0 && !command.ends_with('>') && chars.peek() != Some(&'>') => Some(Joint::Next),
-            _ => None,
-        };
-        match joint {
-            None => command.push(c),
-            Some(joint) => {
-                end_command(&mut command, &mut commands);
-                if !commands.is_empty() {
-                    all.push(Pipeline { commands: std::mem::take(&mut commands), joint });
-                }
-            }
-        }
-    }
-    end_command(&mut command, &mut commands);
-    if !commands.is_empty() {
-        all.push(Pipeline { commands, joint: Joint::And });
-    }
-    // What follows nothing does not mask.
-    if let Some(last) = all.last_mut() {
-        last.joint = Joint::And;
-    }
-    all
-}
-
-/// The words of a simple command, in normal form.
-fn words(command: &str, cwd: Option<&str>) -> Vec<String> {
-    let raw = split(command);
-    let mut words: Vec<String> = Vec::new();
-    let mut raw = raw.into_iter().peekable();
-    let mut varies = false;
-    while let Some(word) = raw.next() {
-        if REDIRECTION.is_in(&word) {
-            // `2>&1` is whole; `> file` takes the next word.
-            if !word.contains('&') {
-                raw.next();
-            }
-            continue;
-        }
-        if REDIRECTED.is_in(&word) {
-            continue;
-        }
-        if words.is_empty() {
-            if ASSIGNMENT.is_in(&word) && !SHORT_ASSIGNMENT.is_in(&word) {
-                continue;
-            }
-            if matches!(
-                word.as_str(),
-                "time" | "nohup" | "command" | "env" | "exec" | "!" | "(" | "{" | "then" | "do" | "else"
-            ) {
-                continue;
-            }
-            if word == "timeout" || word == "gtimeout" {
-                while raw.peek().is_some_and(|next| {
-                    next.starts_with('-') || next.starts_with(|c: char| c.is_ascii_digit())
-                }) {
-                    raw.next();
-                }
-                continue;
-            }
-        }
-        if varies {
-            varies = false;
+/// The words of a step in normal form, with the short assignments in front of it.
+fn words(step: &shell::Step, cwd: Option<&str>) -> Vec<String> {
+    let set = step.assignments.iter().map(|word| word.text.clone());
+    let mut words: Vec<String> = set.filter(|word| SHORT_ASSIGNMENT.is_in(word)).collect();
+    let arguments_from = words.len() + 1;
+    let mut rest = step.words.iter().peekable();
+    while let Some(word) = rest.next() {
+        words.push(normal(word, cwd));
+        let varies = VARIES.contains(&word.text.as_str()) && words.len() > arguments_from + 1;
+        if varies && rest.next().is_some() {
             words.push("…".to_owned());
-            continue;
         }
-        varies = VARIES.contains(&word.as_str()) && words.len() > 1 && raw.peek().is_some();
-        words.push(normal(&word, cwd));
-    }
-    // `FOO=1` alone runs nothing.
-    if words.iter().all(|word| ASSIGNMENT.is_in(word)) {
-        return Vec::new();
-    }
-    words
-}
-
-/// Words, with quotes kept.
-fn split(command: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut quote: Option<char> = None;
-    let mut depth = 0_usize;
-    let mut chars = command.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(mark), c) if c == mark => {
-                quote = None;
-                word.push(c);
-            }
-            (_, '\\') => {
-                word.push(c);
-                word.extend(chars.next());
-            }
-            (Some(_), c) => word.push(c),
-            (None, '\'' | '"' | '`') => {
-                quote = Some(c);
-                word.push(c);
-            }
-            (None, '(') => {
-                depth += 1;
-                word.push(c);
-            }
-            (None, ')') => {
-                depth = depth.saturating_sub(1);
-                word.push(c);
-            }
-            (None, c) if c.is_whitespace() && depth == 0 => {
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            (None, c) => word.push(c),
-        }
-    }
-    if !word.is_empty() {
-        words.push(word);
     }
     words
 }
 
 /// A word without what differs from run to run.
-fn normal(word: &str, cwd: Option<&str>) -> String {
-    let mut word = word.to_owned();
+fn normal(word: &Word, cwd: Option<&str>) -> String {
+    let is_quoted = !word.is_plain || word.text.contains("$(");
+    if is_quoted && (word.text.chars().count() + 2 > SHOWN_QUOTE || word.text.contains('\n')) {
+        return "\"…\"".to_owned();
+    }
+    let mut word = word.quoted();
     if let Some(cwd) = cwd.filter(|cwd| cwd.len() > 1) {
         word = word.replace(&format!("{cwd}/"), "").replace(cwd, ".");
     }
     if word.contains('/') || word.contains('$') {
         word = TEMPORARY.replaced(&word, "<tmp>");
         word = HOME.replaced(&word, "~");
-    }
-    let is_quoted = word.contains(['"', '\'']) || word.contains("$(");
-    if is_quoted && (word.chars().count() > SHOWN_QUOTE || word.contains('\n')) {
-        return "\"…\"".to_owned();
     }
     if word.bytes().any(|b| b.is_ascii_digit()) {
         word = UUID.replaced(&word, "<id>");

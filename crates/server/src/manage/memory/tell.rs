@@ -193,12 +193,12 @@ impl Keeper {
     /// What a compaction of this request would need.
     fn prepare_compaction(&mut self, with: &mut Telling<'_>) {
         let Some(pipeline) = with.preparer.pipeline() else { return };
-        let since = with.entries().iter().rev().take_while(|entry| entry.message.role != Role::Assistant);
-        // That much stays.
-        let stays = since.map(|entry| &entry.message).any(|message| is_start(message));
-        let reminder = self.start.clone().filter(|_| !stays);
+        // What the session was told at first comes anew.
+        let told = with.entries().iter().filter(|entry| self.start.is_some() && is_start(&entry.message));
+        let outdated: Vec<MessageId> = told.map(|entry| entry.message.id.clone()).collect();
         let is_near = pipeline.threshold().is_some_and(|most| pipeline.tokens() * 100 > most * NEAR);
-        with.moment.reminders.extend(reminder);
+        with.moment.host.outdated.extend(outdated);
+        with.moment.host.reminders.extend(self.start.clone());
         if is_near {
             with.moment.notes = self.notes.for_compaction(with.entries());
         }

@@ -1,6 +1,6 @@
 //! One answer of the model, and those that continue it.
 
-use super::super::{Asked, ManageError, Report, Thread};
+use super::super::{Asked, ManageError, Report, Thread, guarded};
 use super::answer::{self, Budget, none};
 use bytes::Bytes;
 use http::StatusCode;
@@ -37,11 +37,6 @@ impl OwnTurn {
         sent: Bytes,
     ) -> Self {
         Self { thread, asked, names, sent, rounds: 0, budget: Budget::default(), stitched: None }
-    }
-
-    /// What is sent.
-    pub(crate) fn sent(&self) -> &Bytes {
-        &self.sent
     }
 
     /// What makes one answer of several.
@@ -146,14 +141,8 @@ impl OwnTurn {
     ) -> Option<T> {
         let thread = self.thread.clone();
         let task = tokio::task::spawn_blocking(move || what(&thread));
-        let report = match tokio::time::timeout(ANSWERING, task).await {
-            Ok(Ok(Ok(done))) => return Some(done),
-            Ok(Ok(Err(error))) => Report::Failed(error.to_string()),
-            Ok(Err(_)) => Report::Panicked,
-            Err(_) => Report::TooSlow(ANSWERING),
-        };
-        self.thread.world.reports.add(self.asked.at, report);
-        None
+        let done = guarded::within(ANSWERING, task).await;
+        done.map_err(|error| self.thread.world.reports.add(self.asked.at, Report::from(error))).ok()
     }
 
     fn stitched(&mut self) -> Option<&mut Stitched> {

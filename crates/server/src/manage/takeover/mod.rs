@@ -16,7 +16,6 @@ use super::recognise::Native;
 use super::{Accounted, Asked, Client, LocalAnswer, ManageError, Report, Thread};
 use blob::Blob;
 use std::collections::HashSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use throughline_core::compaction::{Declined, Draft, Scaffold, Verdict, is_handed_over};
 use throughline_core::pipeline::{Journal as _, Moment};
@@ -228,9 +227,5 @@ fn entries(body: &Body) -> Vec<Entry> {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ManageError> + Send + 'static,
 ) -> Result<T, ManageError> {
-    let done = tokio::task::spawn_blocking(move || catch_unwind(AssertUnwindSafe(work))).await;
-    match done {
-        Ok(Ok(result)) => result,
-        Ok(Err(_)) | Err(_) => Err(ManageError::Panicked),
-    }
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(ManageError::Panicked))
 }

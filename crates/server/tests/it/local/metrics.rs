@@ -84,10 +84,16 @@ async fn what_happened_is_counted() {
     let mut talk = Conversation::new("counted");
     talk.say(&world, "show me the log", "Here.").await;
     talk.tool(&world, "toolu_1", &long_result("needle"), "Seen.").await;
-    let claude = Asking::post("/v1/messages", talk.body().to_string())
+    // Without tools there is no way back, so nothing is put aside.
+    let mut without_tools = talk.body();
+    without_tools.as_object_mut().unwrap().remove("tools");
+    let claude = Asking::post("/v1/messages", without_tools.to_string())
         .header("user-agent", "claude-cli/2.1.325 (external, sdk-cli)")
         .header("x-claude-code-session-id", "another");
     world.ask(claude).await;
+    world
+        .ask(Asking::post("/v1/messages", without_tools.to_string()).header("user-agent", "tester/1.0"))
+        .await;
     let broken =
         Asking::post("/v1/responses", "{ this is no JSON").header("user-agent", "codex_exec/0.166.0");
     world.ask(broken).await;
@@ -107,7 +113,7 @@ async fn what_happened_is_counted() {
         now.get(&format!("throughline_requests_total{{{labels}}}"))
     };
     assert_eq!(requests("other", "anthropic", "untouched"), 1.0);
-    assert_eq!(requests("other", "anthropic", "changed"), 1.0);
+    assert_eq!(requests("other", "anthropic", "changed"), 2.0, "Recall is offered in both");
     assert_eq!(requests("claude", "anthropic", "untouched"), 1.0);
     assert_eq!(requests("codex", "responses", "untouched"), 1.0);
     assert_eq!(requests("other", "none", "untouched"), 1.0);
@@ -117,12 +123,20 @@ async fn what_happened_is_counted() {
         .filter(|(name, _)| name.starts_with("throughline_requests_total"))
         .map(|(_, value)| value)
         .sum();
-    assert_eq!(all, 5.0);
+    assert_eq!(all, 6.0);
+    let outgoing = |body: &str, reason: &str| {
+        now.get(&format!("throughline_outgoing_requests_total{{body=\"{body}\",reason=\"{reason}\"}}"))
+    };
+    assert_eq!(outgoing("rewritten", "none"), 2.0);
+    assert_eq!(outgoing("original", "nothing_to_do"), 1.0);
+    assert_eq!(outgoing("original", "unmanaged"), 1.0, "Claude Code without tools wants a title");
+    assert_eq!(outgoing("original", "internal_error"), 1.0, "invalid JSON");
+    assert_eq!(outgoing("original", "guarantee_violated"), 0.0);
     assert_eq!(now.get("throughline_edits_total{stage=\"budget\"}"), 1.0);
     assert_eq!(now.get("throughline_failures_total{kind=\"failed\"}"), 1.0, "what is no JSON can't be read");
-    assert_eq!(now.get("throughline_sessions{state=\"known\"}"), 2.0);
-    assert_eq!(now.get("throughline_deciding_seconds_count"), 4.0);
-    assert_eq!(now.get("throughline_deciding_seconds_bucket{le=\"+Inf\"}"), 4.0);
+    assert_eq!(now.get("throughline_sessions{state=\"known\"}"), 3.0);
+    assert_eq!(now.get("throughline_deciding_seconds_count"), 5.0);
+    assert_eq!(now.get("throughline_deciding_seconds_bucket{le=\"+Inf\"}"), 5.0);
     assert!(now.get("throughline_deciding_seconds_sum") > 0.0);
     assert!(
         now.get("throughline_request_bytes_total{as=\"received\"}")
@@ -143,5 +157,6 @@ async fn a_server_that_manages_nothing_counts_too() {
         now.get("throughline_requests_total{client=\"other\",wire=\"anthropic\",outcome=\"untouched\"}"),
         1.0
     );
+    assert_eq!(now.get("throughline_outgoing_requests_total{body=\"original\",reason=\"unmanaged\"}"), 1.0);
     assert_eq!(now.get("throughline_upstream_answers_total{code=\"2xx\"}"), 1.0);
 }

@@ -25,6 +25,7 @@ pub(crate) async fn world_with(
     change: impl FnOnce(&mut Settings),
 ) -> World {
     World::with(script, |settings| {
+        settings.manage.as_mut().unwrap().profile = throughline_core::profile::Profile::claude();
         settings.token = Token::new(TOKEN);
         change(settings);
     })
@@ -75,7 +76,8 @@ impl Conversation {
 
     pub(crate) fn body(&self) -> Value {
         json!({ "model": "claude-opus-4-5", "max_tokens": 64, "stream": true, "messages": self.messages,
-            "system": "You are a careful assistant." })
+            "system": "You are a careful assistant.",
+            "tools": [{ "name": "Bash", "description": "Runs.", "input_schema": { "type": "object" } }] })
     }
 
     /// Says something and waits for the answer, which is taken to be `answer`.

@@ -1,6 +1,7 @@
 //! What was changed can be had back, and stays.
 
 use super::{Conversation, long_result, world, world_with};
+use crate::kit::Asking;
 use serde_json::{Value, json};
 use throughline_core::profile::Profile;
 use throughline_testkit::Answer;
@@ -136,4 +137,13 @@ async fn a_paused_session_is_passed_on_until_it_is_resumed() {
     assert_eq!(world.tell(&format!("{calls}/resume"), json!({})).await.status, 200);
     talk.tool(&world, "toolu_2", &long_result("the-other-needle"), "Seen.").await;
     assert!(!world.sent().to_string().contains("the-other-needle"), "looked after again");
+    // Side requests are passed on too.
+    let count = Asking::post("/v1/messages/count_tokens", talk.body().to_string())
+        .header("x-throughline-session", "pause")
+        .header("user-agent", "tester/1.0");
+    world.ask(count.clone()).await;
+    assert_ne!(world.sent(), talk.body());
+    world.tell(&format!("{calls}/pause"), json!({})).await;
+    world.ask(count).await;
+    assert_eq!(world.sent(), talk.body());
 }

@@ -1,0 +1,401 @@
+//! Asks: what a message wants done, with the sentences that bind and what it overrides.
+
+use super::{Part, PartKind, classify, table};
+use crate::text::{head, tail};
+use crate::{Fragment, Message, MessageId, Role, Speaker};
+use jiff::Timestamp;
+
+/// Who gave a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The person.
+    User,
+    /// Another agent: a teammate, or whoever started this one.
+    Agent,
+}
+
+/// What a message puts in the place of what was asked before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Override {
+    /// Everything before it.
+    Everything,
+    /// The request before it.
+    LastRequest,
+}
+
+/// What a message asks for. Messages in which nobody asks for anything have none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ask {
+    /// The message.
+    pub message: MessageId,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// Who asks.
+    pub author: Author,
+    /// The words of whoever asks; what they pasted is not among them, unless they wrote nothing else. Pieces that stood apart are
+    /// joined by line ends.
+    pub text: String,
+    /// The same in the pieces that stood apart, each verbatim.
+    pieces: Vec<String>,
+    /// Bytes that were pasted beside them.
+    pub pasted: usize,
+    /// Sentences of `text` that bind.
+    pub directives: Vec<Directive>,
+    /// Lines of what was pasted that read like rules: the task may be in them, but nobody in this session said them.
+    pub pasted_rules: Vec<String>,
+    /// What it puts in the place of earlier asks.
+    pub overrides: Option<Override>,
+}
+
+/// Texts up to this length are required whole.
+const WHOLE_ASK: usize = 2_000;
+/// Of longer ones, the beginning and the end in these many bytes, cut at the end of a line or sentence.
+const ASK_END: usize = 700;
+/// Rules of pasted material that are remembered, and bytes of one.
+const MOST_RULES: usize = 400;
+const LONGEST_RULE: usize = 600;
+
+impl Ask {
+    /// The ask of a message, if it holds one.
+    pub fn read(message: &Message) -> Option<Self> {
+        if message.role != Role::User || message.flags.display_only || message.flags.summary {
+            return None;
+        }
+        let parts = classify(message);
+        let is_pasted = |part: &&Part| part.kind == PartKind::PastedMaterial;
+        let pasted: usize = parts.iter().filter(is_pasted).map(|part| part.range.len()).sum();
+        let words = |wanted: &dyn Fn(PartKind) -> bool| -> Vec<&str> {
+            let texts = parts.iter().filter(|part| wanted(part.kind)).map(|part| part.text(message).trim());
+            texts.filter(|text| !text.is_empty()).collect()
+        };
+        let asked = words(&PartKind::is_ask);
+        let pieces = if asked.is_empty() { words(&|kind| kind == PartKind::PastedMaterial) } else { asked };
+        let text = pieces.join("\n");
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return None };
+        let pieces = match text.len() <= WHOLE_ASK {
+            true => pieces.iter().map(|piece| (*piece).to_owned()).collect(),
+            false => {
+                vec![cut_back(head(first, ASK_END)).to_owned(), cut_front(tail(last, ASK_END)).to_owned()]
+            }
+        };
+        let is_paste_only = !parts.iter().any(|part| part.kind.is_ask());
+        let author = match parts.iter().any(|part| part.kind == PartKind::TypedRequest) || is_paste_only {
+            true => Author::User,
+            false => Author::Agent,
+        };
+        // Whoever pastes a log binds nobody with it.
+        let directives = if is_paste_only { Vec::new() } else { of_words(&message.id, &text) };
+        let mut pasted_rules = Vec::new();
+        for part in parts.iter().filter(is_pasted).filter(|_| !is_paste_only) {
+            let rules = part.text(message).lines().map(str::trim).filter(|line| is_rule(line));
+            pasted_rules.extend(rules.take(MOST_RULES).map(str::to_owned));
+        }
+        Some(Self {
+            message: message.id.clone(),
+            at: message.at,
+            author,
+            overrides: Override::read(&text),
+            text,
+            pieces,
+            pasted,
+            directives,
+            pasted_rules,
+        })
+    }
+
+    /// Returns true if the text must be told whole.
+    pub fn is_short(&self) -> bool {
+        self.text.len() <= WHOLE_ASK
+    }
+
+    /// The passages that every request must hold verbatim while the ask is in force: the whole text, or of a long one its
+    /// beginning, its end and the sentences that bind.
+    pub fn passages(&self) -> Vec<&str> {
+        let pieces = self.pieces.iter().map(String::as_str);
+        if self.is_short() {
+            return pieces.collect();
+        }
+        let between = self.directives.iter().map(|directive| directive.sentence.as_str());
+        let between = between.filter(|sentence| !self.pieces.iter().any(|piece| piece.contains(sentence)));
+        pieces.clone().take(1).chain(between).chain(pieces.skip(1)).collect()
+    }
+}
+
+impl Override {
+    /// What the words override.
+    fn read(text: &str) -> Option<Self> {
+        // An override is said at the beginning or the end of what somebody writes, as a sentence of its own, and not in quotes.
+        let (first, last) = (head(text, ASK_END), tail(text, ASK_END));
+        let own = |line: &&str| !line.trim_start().starts_with(['>', '|']);
+        let is_in = |group: &str| {
+            let mut sentences = first.lines().chain(last.lines()).filter(own).flat_map(split_sentences);
+            sentences.any(|sentence| !is_quoted(sentence) && table::is_in(group, sentence))
+        };
+        if is_in("override_all") {
+            Some(Self::Everything)
+        } else if is_in("override_last") {
+            Some(Self::LastRequest)
+        } else {
+            None
+        }
+    }
+}
+
+/// The sentences of a line, each with the mark that ends it.
+fn split_sentences(line: &str) -> Vec<&str> {
+    let marks = line.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?' | '。' | '！' | '？'));
+    let ends = marks.filter(|(at, c)| !c.is_ascii() || line[at + 1..].starts_with(' '));
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for end in ends.map(|(at, c)| at + c.len_utf8()).chain([line.len()]) {
+        sentences.push(line[start..end].trim());
+        start = end;
+    }
+    sentences
+}
+
+/// Returns true for a sentence in quotes: somebody else says it.
+fn is_quoted(sentence: &str) -> bool {
+    sentence.starts_with(['"', '“', '\'', '‘', '「', '`', '«'])
+}
+
+/// A text up to its last whole line or sentence.
+fn cut_back(text: &str) -> &str {
+    let end = text.rfind(['\n', '。']).or_else(|| text.rfind(". ")).filter(|at| *at > text.len() / 2);
+    let cut = end.map_or(text, |at| &text[..text.ceil_char_boundary(at + 1)]);
+    cut.trim()
+}
+
+/// A text from its first whole line or sentence on.
+fn cut_front(text: &str) -> &str {
+    let start = text.find(['\n', '。']).or_else(|| text.find(". ")).filter(|at| *at < text.len() / 2);
+    start.map_or(text, |at| &text[text.ceil_char_boundary(at + 1)..]).trim()
+}
+
+/// A line of a document that says how something is to be done.
+fn is_rule(line: &str) -> bool {
+    (12..=LONGEST_RULE).contains(&line.len())
+        && ["prohibition", "instruction", "correction"].iter().any(|group| table::is_in(group, line))
+}
+
+/// A sentence that binds the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directive {
+    /// The message it stands in.
+    pub message: MessageId,
+    /// What it does.
+    pub kind: DirectiveKind,
+    /// The sentence, verbatim.
+    pub sentence: String,
+}
+
+/// What a sentence of the user does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DirectiveKind {
+    /// Something must not be done.
+    Prohibition,
+    /// What was done was wrong, or is to be done differently.
+    Correction,
+    /// Something must be done, or done in a certain way.
+    Instruction,
+    /// A choice was made.
+    Decision,
+}
+
+impl DirectiveKind {
+    /// Every kind; of several in one sentence the first counts.
+    const ALL: [Self; 4] = [Self::Prohibition, Self::Correction, Self::Instruction, Self::Decision];
+
+    /// The word for lists and for the pattern table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Prohibition => "prohibition",
+            Self::Correction => "correction",
+            Self::Instruction => "instruction",
+            Self::Decision => "decision",
+        }
+    }
+}
+
+/// Longer passages are material (logs, code, documents), not sentences that bind.
+const LONGEST: usize = 400;
+const SHORTEST: usize = 2;
+
+/// The binding sentences of a message, in order; none for messages in which nobody asks.
+///
+/// ```
+/// use throughline_core::classify::{DirectiveKind, directives};
+/// use throughline_core::{Message, Role};
+///
+/// let said = Message::text(Role::User, "Fix the login. Never touch the lockfile! 不要改测试。");
+/// let kinds: Vec<_> = directives(&said).into_iter().map(|d| (d.kind, d.sentence)).collect();
+/// assert_eq!(kinds[0], (DirectiveKind::Prohibition, "Never touch the lockfile!".to_owned()));
+/// assert_eq!(kinds[1], (DirectiveKind::Prohibition, "不要改测试。".to_owned()));
+/// ```
+pub fn directives(message: &Message) -> Vec<Directive> {
+    Ask::read(message).map(|ask| ask.directives).unwrap_or_default()
+}
+
+/// The binding sentences of a text.
+fn of_words(message: &MessageId, words: &str) -> Vec<Directive> {
+    let mut found: Vec<Directive> = Vec::new();
+    for sentence in sentences(words) {
+        let Some(kind) = kind_of(sentence) else { continue };
+        if !found.iter().any(|known| known.sentence == sentence) {
+            found.push(Directive { message: message.clone(), kind, sentence: sentence.to_owned() });
+        }
+    }
+    found
+}
+
+/// Sentences end at a full stop, a mark or a line end. Fenced code holds none.
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines()
+        .filter(move |line| {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+                return false;
+            }
+            !fenced
+        })
+        .flat_map(split_line)
+        .map(str::trim)
+        .filter(|sentence| !sentence.is_empty() && Fragment::recognise(Speaker::User, sentence).is_none())
+}
+
+fn split_line(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = sentence_end(rest).unwrap_or(rest.len());
+        let (sentence, after) = rest.split_at(end);
+        rest = after;
+        Some(sentence)
+    })
+}
+
+/// A western mark ends a sentence only before white space, so that `a.rs` and `1.5` stay whole.
+fn sentence_end(text: &str) -> Option<usize> {
+    let mut marks = text.char_indices().peekable();
+    while let Some((at, c)) = marks.next() {
+        let after = at + c.len_utf8();
+        match c {
+            '。' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1b}' => return Some(after),
+            '.' | '!' | '?' if marks.peek().is_some_and(|(_, next)| next.is_whitespace()) => {
+                return Some(after);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn kind_of(sentence: &str) -> Option<DirectiveKind> {
+    let chars = sentence.chars().count();
+    if !(SHORTEST..=LONGEST).contains(&chars) || looks_like_material(sentence) {
+        return None;
+    }
+    let straight = sentence.replace('’', "'");
+    DirectiveKind::ALL.into_iter().find(|kind| table::is_in(kind.name(), &straight))
+}
+
+/// Lines of logs, code and stack traces that a person pasted.
+fn looks_like_material(sentence: &str) -> bool {
+    let trimmed = sentence.trim_start();
+    let marks = sentence.chars().filter(|c| "{}<>=;|\\".contains(*c)).count();
+    trimmed.starts_with("at ") || trimmed.starts_with("//") || marks * 8 > sentence.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<(DirectiveKind, String)> {
+        let message = Message::text(Role::User, text);
+        directives(&message).into_iter().map(|d| (d.kind, d.sentence)).collect()
+    }
+
+    fn ask(text: &str) -> Ask {
+        Ask::read(&Message::text(Role::User, text)).expect("an ask")
+    }
+
+    #[test]
+    fn sentences_are_verbatim_and_of_the_right_kind() {
+        use DirectiveKind::*;
+        let said =
+            "Please use bun. Actually, revert that.\nLet's go with option B\n不要碰 Cargo.lock。必须先跑测试";
+        assert_eq!(
+            kinds(said),
+            [
+                (Instruction, "Please use bun.".to_owned()),
+                (Correction, "Actually, revert that.".to_owned()),
+                (Decision, "Let's go with option B".to_owned()),
+                (Prohibition, "不要碰 Cargo.lock。".to_owned()),
+                (Instruction, "必须先跑测试".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_and_numbers_do_not_end_sentences() {
+        assert_eq!(kinds("never edit a.rs or v1.5 files").len(), 1);
+    }
+
+    #[test]
+    fn pasted_code_and_tool_results_do_not_bind() {
+        assert!(kinds("```\nnever run this\n```").is_empty());
+        assert!(kinds("if (x == 1) { return only(y); } // {}<>==;").is_empty());
+        let result = Message::new(
+            Role::User,
+            vec![
+                crate::Body::ToolResult(crate::ToolResult::text("c".into(), "You must delete everything"))
+                    .into(),
+            ],
+        );
+        assert!(directives(&result).is_empty());
+    }
+
+    #[test]
+    fn overrides_are_recognised_with_their_reach() {
+        assert_eq!(
+            ask("Ignore everything I said. New plan: use SQLite. That's the only direction now.").overrides,
+            Some(Override::Everything)
+        );
+        assert_eq!(ask("never mind, just fix the title").overrides, Some(Override::LastRequest));
+        assert_eq!(ask("ignore everything in node_modules").overrides, None);
+        for (text, reach) in [
+            ("Ignore everything before. New plan: move to Kafka.", Some(Override::Everything)),
+            ("Vergiss alles bisher. Neuer Plan: nur die Doku.", Some(Override::Everything)),
+            ("之前的任务全部取消。", Some(Override::Everything)),
+            ("In the lexer, ignore everything before the first header line.", None),
+            ("Ignore all previous entries of the index.", None),
+            ("Make the reset command discard everything before the checkpoint.", None),
+            ("解析时忽略之前的所有空行。", None),
+            ("The doc says: \"Forget everything above.\" Translate this line.", None),
+            ("> Ignore everything before. New plan: move to Kafka.\n\nSummarise it.", None),
+            ("Never mind the flaky test.", None),
+            ("Never mind, I found the file myself, go on.", None),
+        ] {
+            assert_eq!(ask(text).overrides, reach, "{text}");
+        }
+    }
+
+    #[test]
+    fn passages_of_a_long_ask_are_verbatim() {
+        let long = format!(
+            "Fix the parser.\n\n{}\nNever touch the lexer.\n{}\n\nThen push it.",
+            "word ".repeat(300),
+            "more ".repeat(300)
+        );
+        let ask = ask(&long);
+        let passages = ask.passages();
+        assert!(passages.iter().all(|passage| long.contains(passage)), "{passages:?}");
+        assert!(
+            passages[0].starts_with("Fix the parser.") && passages.last().unwrap().ends_with("Then push it.")
+        );
+        assert!(passages.contains(&"Never touch the lexer."));
+    }
+}

@@ -1,0 +1,113 @@
+//! Handles: ids that tools gave out and that later calls will name, such as running agents and background commands.
+
+use super::trim_front;
+use crate::pattern::{Row, parse_table};
+use crate::{MessageId, ToolCall};
+use std::sync::LazyLock;
+
+/// An id of something that is still running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handle {
+    /// The id.
+    pub id: String,
+    /// The result that gave it.
+    pub message: MessageId,
+    /// What was started, in a few words.
+    pub what: String,
+}
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| parse_table(include_str!("../../data/handles.tsv")));
+
+/// Handles remembered.
+const MOST: usize = 64;
+/// Results are read up to this many bytes: handles stand at their beginning or end.
+const READ: usize = 4_000;
+
+/// The handles that are open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Handles(Vec<Handle>);
+
+impl Handles {
+    pub(super) fn open(&self) -> &[Handle] {
+        &self.0
+    }
+
+    /// Takes in the result of a call: it may give a handle, or say that something ended.
+    pub(super) fn result(&mut self, call: &str, what: &str, message: &MessageId, text: &str) {
+        let text = &format!(
+            "{}\n{}",
+            crate::text::head(text, READ),
+            crate::text::tail(text, READ.min(text.len().saturating_sub(READ)))
+        );
+        if !self.0.is_empty() && matches("ended", text) {
+            self.0.retain(|handle| !(text.contains(&handle.id) || what.contains(&handle.id)));
+        }
+        if matches("closes", call) {
+            self.0.retain(|handle| !what.contains(&handle.id));
+            return;
+        }
+        for row in ROWS.iter().filter(|row| row.group == "given") {
+            let groups = row.pattern.groups(text).unwrap_or_default();
+            // What has no number and no path in it is a word of a text about handles.
+            let is_id = |id: &&str| id.contains(|c: char| c.is_ascii_digit() || c == '/');
+            let Some(id) = groups.into_iter().skip(1).find(is_id).map(str::to_owned) else {
+                continue;
+            };
+            if self.0.iter().all(|handle| handle.id != id) {
+                let what = crate::text::one_line(what, 120);
+                self.0.push(Handle { id, message: message.clone(), what });
+                trim_front(&mut self.0, MOST);
+            }
+        }
+    }
+
+    /// A notice of the client: something ended.
+    pub(super) fn notice(&mut self, text: &str) {
+        if !self.0.is_empty() && matches("ended", text) {
+            self.0.retain(|handle| !text.contains(&handle.id));
+        }
+    }
+}
+
+fn matches(group: &str, text: &str) -> bool {
+    ROWS.iter().filter(|row| row.group == group).any(|row| row.pattern.is_in(text))
+}
+
+/// What a call is about, in its own words.
+pub(super) fn describe(call: &ToolCall) -> String {
+    format!("{} {}", call.name, call.input.to_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::check_table;
+
+    #[test]
+    fn every_row_keeps_to_its_examples() {
+        let wrong = check_table(&ROWS);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn handles_open_and_close() {
+        let mut handles = Handles::default();
+        let message = MessageId::new("m1");
+        handles.result(
+            "Bash",
+            "cargo test",
+            &message,
+            "Command running in background with ID: bash_7. Output",
+        );
+        handles.result("spawn_agent", "review", &message, r#"{"agent_id":"019f-aa","nickname":"x"}"#);
+        assert_eq!(
+            handles.open().iter().map(|handle| handle.id.as_str()).collect::<Vec<_>>(),
+            ["bash_7", "019f-aa"]
+        );
+        handles.result("KillShell", r#"{"shell_id":"bash_7"}"#, &message, "killed");
+        handles.notice(
+            "<task-notification><task-id>019f-aa</task-id><status>completed</status></task-notification>",
+        );
+        assert!(handles.open().is_empty());
+    }
+}

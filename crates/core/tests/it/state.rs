@@ -1,0 +1,321 @@
+//! "Current State" tells the truth: failures end with the success that covers them, and probes are no errors.
+
+use serde_json::{Value, json};
+use throughline_core::facts::Facts;
+use throughline_core::scribe::{Material, notes};
+use throughline_core::tokens::Counter;
+use throughline_core::{Body, CallKind, Message, Role, ToolCall, ToolInput, ToolResult};
+
+#[derive(Default)]
+struct Session {
+    facts: Facts,
+    calls: usize,
+}
+
+impl Session {
+    fn new() -> Self {
+        let mut session = Self::default();
+        session.facts.set_cwd("/repo");
+        session.facts.push(&Message::text(Role::User, "Make the tests pass."));
+        session
+    }
+
+    fn call(&mut self, tool: &str, input: Value, output: &str, is_error: Option<bool>) -> &mut Self {
+        self.calls += 1;
+        let id = format!("call{}", self.calls);
+        let call = ToolCall {
+            id: id.as_str().into(),
+            name: tool.to_owned(),
+            input: ToolInput::Json(input),
+            kind: CallKind::Function,
+        };
+        self.facts.push(&Message::new(Role::Assistant, vec![Body::ToolCall(call).into()]));
+        let mut result = ToolResult::text(id.as_str().into(), output);
+        result.is_error = is_error;
+        self.facts.push(&Message::new(Role::User, vec![Body::ToolResult(result).into()]));
+        self
+    }
+
+    fn ok(&mut self, command: &str, output: &str) -> &mut Self {
+        self.call("Bash", json!({"command": command}), output, Some(false))
+    }
+
+    fn fails(&mut self, command: &str, output: &str) -> &mut Self {
+        self.call("Bash", json!({"command": command}), &format!("Exit code 1\n{output}"), Some(true))
+    }
+
+    fn failing(&self) -> Vec<String> {
+        let runs = self.facts.tests().iter().filter(|run| !run.passed);
+        runs.map(|run| format!("{}: {}", run.command, run.failing.join(", "))).collect()
+    }
+
+    fn open_errors(&self) -> Vec<&str> {
+        self.facts.open_errors().map(|error| error.line.as_str()).collect()
+    }
+}
+
+const GO_FAIL: &str =
+    "--- FAIL: TestLogin (0.01s)\n    login_test.go:9: got 500\nFAIL\nFAIL\tx.org/app/auth\t0.2s\nFAIL";
+const GO_OK: &str = "ok  \tx.org/app/auth\t0.2s";
+const RUST_FAIL: &str = "test auth::login ... FAILED\n\ntest result: FAILED. 3 passed; 1 failed; 0 ignored";
+const RUST_OK: &str = "test result: ok. 4 passed; 0 failed; 0 ignored";
+const JS_FAIL: &str = " FAIL  src/auth.test.ts > login > rejects\n Tests  1 failed | 3 passed (4)";
+const JS_OK: &str = " Tests  4 passed (4)";
+
+/// A failed run, its output, a later run, its output.
+type Row = (&'static str, &'static str, &'static str, &'static str);
+
+#[test]
+fn a_later_success_closes_what_it_covers() {
+    const ROWS: &[Row] = &[
+        ("go test ./auth", GO_FAIL, "go test ./auth", GO_OK),
+        ("go test ./auth", GO_FAIL, "cd /repo && go test ./auth 2>&1 | tail -20", GO_OK),
+        (
+            "go test ./auth 2>&1 | tail -n 40",
+            GO_FAIL,
+            "CI=1 timeout 60 go test -v -count=1 ./auth",
+            "PASS\nok  \tx.org/app/auth\t0.2s",
+        ),
+        ("cd auth && go test .", GO_FAIL, "go test ./auth", GO_OK),
+        ("go test ./auth -run TestLogin", GO_FAIL, "go test ./...", GO_OK),
+        ("go test ./... | grep FAIL", GO_FAIL, "go test ./... | grep FAIL", ""),
+        (
+            "go test ./...",
+            GO_FAIL,
+            "go test ./auth -run 'TestLogin$' -v",
+            "--- PASS: TestLogin (0.0s)\nPASS\nok  \tx.org/app/auth\t0.1s",
+        ),
+        ("go test ./...", GO_FAIL, "go test ./auth | head -30", GO_OK),
+        ("mise run test", GO_FAIL, "go test ./... 2>&1 | tail -5", GO_OK),
+        ("go test ./auth", GO_FAIL, "mise run test 2>&1 | tail -5", "[test] ok  \tx.org/app/auth\t0.2s"),
+        ("go test ./auth", GO_FAIL, "go test ./auth > /tmp/log 2>&1; echo \"exit: $?\"", "exit: 0"),
+        ("cargo test -p core auth::login", RUST_FAIL, "cargo test", RUST_OK),
+        ("cargo test", RUST_FAIL, "cargo test -p core auth::login 2>&1 | tail -3", RUST_OK),
+        (
+            "cargo test --lib",
+            RUST_FAIL,
+            "cargo nextest run --workspace",
+            "Summary [1.0s] 4 tests run: 4 passed, 0 skipped",
+        ),
+        ("bash -lc 'cargo test'", RUST_FAIL, "cargo test | grep 'test result'", RUST_OK),
+        ("npx vitest run src/auth.test.ts", JS_FAIL, "npm test", JS_OK),
+        ("pnpm vitest run src/auth.test.ts", JS_FAIL, "pnpm exec vitest run 2>&1 | tail -8", JS_OK),
+        (
+            "npm test",
+            JS_FAIL,
+            "npx vitest run src/auth.test.ts",
+            " ✓ src/auth.test.ts (4 tests) 9ms\n Tests  4 passed (4)",
+        ),
+        ("cd web && npm test", JS_FAIL, "npm --prefix web test", JS_OK),
+        (
+            "pytest tests/test_a.py",
+            "FAILED tests/test_a.py::test_b - x\n1 failed in 0.1s",
+            "uv run pytest -q",
+            "9 passed in 1.0s",
+        ),
+        (
+            "pytest",
+            "FAILED tests/test_a.py::test_b - x\n1 failed in 0.1s",
+            "pytest tests/test_a.py::test_b -v",
+            "tests/test_a.py::test_b PASSED [100%]\n1 passed in 0.1s",
+        ),
+    ];
+    let wrong = ROWS.iter().filter(|(failed, why, passed, output)| {
+        let mut session = Session::new();
+        let is_open = session.fails(failed, why).failing().len() == 1;
+        !is_open || !session.ok(passed, output).failing().is_empty()
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&Row>::new());
+}
+
+#[test]
+fn a_success_of_something_else_closes_nothing() {
+    const ROWS: &[Row] = &[
+        ("go test ./auth", GO_FAIL, "go test ./store", "ok  \tx.org/app/store\t0.2s"),
+        ("go test ./auth", GO_FAIL, "go test ./auth -run TestLogout", GO_OK),
+        (
+            "go test ./auth",
+            GO_FAIL,
+            "go test ./auth -run TestNone",
+            "ok  \tx.org/app/auth\t0.1s [no tests to run]",
+        ),
+        ("go test ./auth", GO_FAIL, "go test ./auth 2>&1 | grep -c RUN", "12"),
+        ("go test ./auth", GO_FAIL, "go test ./auth 2>&1 | tail -1", "FAIL"),
+        ("go test ./auth", GO_FAIL, "go build ./...", ""),
+        ("go test -tags=integration ./auth", GO_FAIL, "go test ./store/...", "ok  \tx.org/app/store\t0.2s"),
+        ("cargo test -p core", RUST_FAIL, "cargo test -p wire", RUST_OK),
+        (
+            "cargo test",
+            RUST_FAIL,
+            "cargo test none_like_this",
+            "test result: ok. 0 passed; 0 failed; 9 filtered out",
+        ),
+        ("cd web && npm test", JS_FAIL, "cd api && npm test", JS_OK),
+        ("npm test", JS_FAIL, "npm run lint", ""),
+        ("npm run test:e2e", JS_FAIL, "npm test", JS_OK),
+        ("go test ./auth", GO_FAIL, "cat test.log", "ok"),
+    ];
+    let wrong = ROWS.iter().filter(|(failed, why, passed, output)| {
+        Session::new().fails(failed, why).ok(passed, output).failing().len() != 1
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&Row>::new());
+}
+
+#[test]
+fn tests_of_one_run_are_closed_one_by_one() {
+    let mut session = Session::new();
+    session.fails(
+        "go test ./...",
+        "--- FAIL: TestA (0s)\n--- FAIL: TestB (0s)\nFAIL\tx.org/app/auth\t0.1s\nFAIL",
+    );
+    session.ok("go test ./auth -run TestA", GO_OK);
+    assert_eq!(session.failing(), ["go test ./...: TestB"]);
+    session.ok("cd auth && go test -run '^TestB$' . | tail -2", GO_OK);
+    assert_eq!(session.failing(), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_behind_a_pipe_is_judged_by_its_output() {
+    for (command, output) in [
+        ("cargo test 2>&1 | tail -5", RUST_FAIL),
+        ("npm test | tail -3", "Tests:       3 failed, 10 passed, 13 total"),
+        ("go test ./... | grep -E 'FAIL|ok'", "FAIL\tx.org/app/auth\t0.2s"),
+        ("mise run test 2>&1 | tail -2", "[test] ERROR task failed"),
+    ] {
+        assert_eq!(Session::new().ok(command, output).failing().len(), 1, "{command}");
+    }
+    assert_eq!(Session::new().ok("npm test | tail -1", "Time: 3 s").failing().len(), 0);
+}
+
+#[test]
+fn a_command_that_goes_on_running_ends_where_it_is_waited_for() {
+    let mut session = Session::new();
+    session.fails("go test ./auth", GO_FAIL);
+    let running = "Chunk ID: 1\nWall time: 10 seconds\nProcess running with session ID 77\nOutput:\n";
+    session.call("exec_command", json!({"cmd": "go test ./auth", "workdir": "/repo"}), running, None);
+    assert_eq!(session.failing().len(), 1, "its result is not there yet");
+    let ended = "Chunk ID: 2\nProcess exited with code 0\nOutput:\nok  \tx.org/app/auth\t9s";
+    session.call("write_stdin", json!({"session_id": 77, "chars": ""}), ended, None);
+    assert_eq!(session.failing().len(), 0);
+}
+
+#[test]
+fn exploratory_misses_are_no_errors() {
+    for (command, output) in [
+        ("ls missing", "ls: missing: No such file or directory"),
+        ("grep -rn 'error' src", ""),
+        ("rg 'error: ' src | head", ""),
+        ("test -f x", ""),
+        ("[ -d x ] && echo yes", ""),
+        ("which deno", "deno not found"),
+        ("command -v deno", ""),
+        ("git diff --exit-code", "diff --git a/x b/x"),
+        ("cat missing.md", "cat: missing.md: No such file or directory"),
+        ("cd web && cat a.md; sed -n 1,5p b.md", "sed: can't read b.md: No such file or directory"),
+        ("git show HEAD:x", "fatal: path 'x' does not exist in 'HEAD'"),
+        ("echo a && ls *.go", "zsh: no matches found: *.go"),
+        ("cd nowhere && make", "bash: line 1: cd: nowhere: No such file or directory"),
+        ("gh pr view 12", "no pull requests found"),
+        ("python3 - <<'E'\nprint(rows[3])\nE", "IndexError: list index out of range"),
+        ("tmux capture-pane -pt x", "can't find session: x"),
+    ] {
+        assert_eq!(Session::new().fails(command, output).open_errors(), Vec::<&str>::new(), "{command}");
+    }
+}
+
+#[test]
+fn output_that_speaks_of_errors_is_no_error() {
+    let shown = "src/run.rs:4: // exit code 1 means failure\nsrc/run.rs:9: error: not found";
+    assert_eq!(Session::new().ok("rg 'exit code' src", shown).open_errors(), Vec::<&str>::new());
+    let codex = format!("Chunk ID: 1\nProcess exited with code 0\nOutput:\n{shown}");
+    let mut session = Session::new();
+    session.call("exec_command", json!({"cmd": "rg x"}), &codex, None);
+    session.call("Bash", json!({"command": "./run.sh"}), "exit code 1 means failure", None);
+    assert_eq!(session.open_errors(), Vec::<&str>::new());
+}
+
+#[test]
+fn declined_calls_are_no_errors() {
+    let declined = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let mut session = Session::new();
+    session.call("Bash", json!({"command": "git push"}), declined, Some(true));
+    session.call(
+        "Edit",
+        json!({"file_path": "/repo/a.rs"}),
+        "<tool_use_error>File has not been read yet.",
+        Some(true),
+    );
+    assert_eq!(session.open_errors(), Vec::<&str>::new());
+}
+
+#[test]
+fn errors_end_with_the_success_that_covers_them() {
+    for (failed, why, passed) in [
+        (
+            "git push",
+            "error: failed to push some refs",
+            "git push --force-with-lease origin main 2>&1 | tail -2",
+        ),
+        ("go build ./cmd/x", "cmd/x/a.go:3: undefined: y", "cd /repo && go build ./... 2>&1 | head -20"),
+        ("go build ./cmd/x", "cmd/x/a.go:3: undefined: y", "go test ./..."),
+        ("npx tsc --noEmit", "src/a.ts(3,1): error TS2345: no", "pnpm exec tsc --noEmit"),
+        (
+            "python3 - <<'E'\np.write_text(x)\nE",
+            "NameError: name 'x' is not defined",
+            "python3 - <<'E'\np.write_text(y)\nE",
+        ),
+    ] {
+        let mut session = Session::new();
+        session.fails(failed, why);
+        assert_eq!(session.open_errors().len(), 1, "{failed}");
+        session.ok(passed, if passed.contains("test") { GO_OK } else { "" });
+        assert_eq!(session.open_errors(), Vec::<&str>::new(), "{passed}");
+    }
+    let mut session = Session::new();
+    session.fails("go vet ./a", "a/b.go:3: undefined: y").ok("go vet ./c", "");
+    assert_eq!(session.open_errors().len(), 1, "another package");
+    session.call("Edit", json!({"file_path": "/repo/a/b.go"}), "updated", Some(false)).ok("go vet ./c", "");
+    assert_eq!(session.open_errors(), Vec::<&str>::new(), "its file was changed, and the runner passes");
+}
+
+#[test]
+fn a_failed_edit_ends_with_the_next_change_of_the_file() {
+    let mut session = Session::new();
+    session.call(
+        "Edit",
+        json!({"file_path": "/repo/a.rs"}),
+        "String to replace not found in file.",
+        Some(true),
+    );
+    assert_eq!(session.open_errors().len(), 1);
+    session.call("Write", json!({"file_path": "/repo/a.rs"}), "written", Some(false));
+    assert_eq!(session.open_errors(), Vec::<&str>::new());
+}
+
+#[test]
+fn lines_of_the_current_state_name_their_messages() {
+    let mut session = Session::new();
+    session.fails("go test ./auth", GO_FAIL).fails("git push", "error: failed to push some refs");
+    session.call(
+        "TodoWrite",
+        json!({"todos": [{"content": "Fix it", "status": "in_progress"}]}),
+        "ok",
+        Some(false),
+    );
+    session.facts.push(&Message::text(Role::Assistant, "Looking at the login."));
+    let facts = &session.facts;
+    let short = |id: &throughline_core::MessageId| id.as_str().chars().take(8).collect::<String>();
+    let run = facts.tests().iter().find(|run| !run.passed).unwrap();
+    let error = facts.open_errors().last().unwrap();
+    let mut digest = |_: throughline_core::scribe::DigestWanted<'_>, _: &mut Counter| String::new();
+    let mut material = Material { facts, kept: "", instructions: None, guarantee: true, digest: &mut digest };
+    let text = notes(&mut material, 4_000, &mut Counter::for_model("claude-sonnet-4-5"));
+    for line in [
+        format!("- failing: `go test ./auth` TestLogin [{}]", short(&run.message)),
+        format!("- open error: error: failed to push some refs (`git push`) [{}]", short(&error.message)),
+        format!("Tasks [{}]:", short(facts.todos_message().unwrap())),
+        format!("Last said by the assistant [{}]:", short(&facts.last_answer().unwrap().id)),
+    ] {
+        assert!(text.contains(&line), "{line}\n{text}");
+    }
+}
