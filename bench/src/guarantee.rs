@@ -32,7 +32,12 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
         paths.iter().filter_map(|path| Recording::open(&home, path).ok()).collect();
     println!("guarantee: {} recorded sessions", recordings.len());
     let labels = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/labels/check.jsonl");
-    let expected = expectations(&labels, &setup.data.join("transcripts")).unwrap_or_default();
+    let transcripts = setup.data.join("transcripts");
+    // The samples have no labels.
+    let expected = match transcripts.is_dir() {
+        true => expectations(&labels, &transcripts)?,
+        false => HashMap::new(),
+    };
     let recordings: Vec<(Recording, Vec<String>)> = recordings
         .into_iter()
         .map(|recording| {
@@ -51,7 +56,7 @@ pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
         for ((recording, _), overhead) in recordings.iter_mut().zip(&overheads) {
             recording.overhead = (*overhead).min(window / LARGEST_OVERHEAD);
         }
-        failed += table(&recordings, window);
+        failed += table(&recordings, window)?;
     }
     Ok(failed)
 }
@@ -84,7 +89,7 @@ fn expectations(labels: &Path, transcripts: &Path) -> anyhow::Result<HashMap<Str
     Ok(found)
 }
 
-fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> usize {
+fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> anyhow::Result<usize> {
     let profiles = [Profile::throughline(), Profile::claude(), Profile::codex()].map(Profile::live).to_vec();
     let mut sums: BTreeMap<String, GuaranteeReport> = BTreeMap::new();
     let mut examples: HashMap<String, Vec<String>> = HashMap::new();
@@ -101,8 +106,10 @@ fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> usize {
     let work = &work;
     let reports: Vec<(String, Vec<Run>)> = std::thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|from| scope.spawn(move || work(from))).collect();
-        handles.into_iter().flat_map(|handle| handle.join().unwrap_or_default()).collect()
-    });
+        let runs = handles.into_iter().map(|handle| handle.join());
+        runs.collect::<Result<Vec<_>, _>>().map(|runs| runs.into_iter().flatten().collect())
+    })
+    .map_err(|_| anyhow::anyhow!("a replay panicked"))?;
     for (name, runs) in reports {
         for run in runs {
             let Some(report) = run.guarantee else { continue };
@@ -169,7 +176,7 @@ fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> usize {
             println!("        {example}");
         }
     }
-    failed
+    Ok(failed)
 }
 
 /// Scores the classifier on the labels of independent readers.
