@@ -114,10 +114,6 @@ fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> anyhow::Result
         for run in runs {
             let Some(report) = run.guarantee else { continue };
             let sum = sums.entry(run.profile.clone()).or_default();
-            for (rung, count) in &report.rungs {
-                *sum.rungs.entry(*rung).or_default() += count;
-            }
-            sum.originals += report.originals;
             let shown = examples.entry(run.profile).or_default();
             for (kind, list) in [("violation", &report.violations), ("degraded", &report.degraded)] {
                 for (request, violation) in list.iter().take(2) {
@@ -129,9 +125,11 @@ fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> anyhow::Result
             shown.extend(
                 unexpected.map(|(request, text)| format!("{name} request {request}: labelled: {text}")),
             );
-            sum.unexpected.extend(report.unexpected);
-            sum.violations.extend(report.violations);
-            sum.degraded.extend(report.degraded);
+            let originals = report.originals.iter().take(1);
+            shown.extend(
+                originals.map(|(request, why)| format!("{name} request {request}: client's own: {why}")),
+            );
+            sum.merge(report);
         }
     }
     println!(
@@ -139,16 +137,14 @@ fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> anyhow::Result
     );
     let mut failed = 0;
     for (profile, sum) in &sums {
-        let requests: usize = sum.rungs.values().sum();
-        let share = |count: usize| count as f64 * 100.0 / requests.max(1) as f64;
-        let of = |rung: Rung| share(sum.rungs.get(&rung).copied().unwrap_or(0));
+        let requests = sum.requests();
         println!(
             "      {profile:<12} {requests:>6} {:>7.2}% {:>6.2}% {:>6.2}% {:>6.2}% {:>6.2}% {:>6}",
-            of(Rung::Unchanged),
-            of(Rung::Edited),
-            of(Rung::Compacted),
-            of(Rung::Degraded),
-            share(sum.originals),
+            sum.percent(Rung::Unchanged),
+            sum.percent(Rung::Edited),
+            sum.percent(Rung::Compacted),
+            sum.percent(Rung::Degraded),
+            sum.originals_percent(),
             sum.violations.len()
         );
         let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
@@ -162,7 +158,7 @@ fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> anyhow::Result
             verdict(&format!("{profile} at {window}: violations"), sum.violations.len() as f64, 0.0, "");
         failed += verdict(
             &format!("{profile} at {window}: client's own requests"),
-            share(sum.originals),
+            sum.originals_percent(),
             MOST_ORIGINALS,
             "%",
         );

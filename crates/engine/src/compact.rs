@@ -139,42 +139,53 @@ fn within_budget(
     mut attempt: impl FnMut(u64, &mut Counter) -> Result<Draft, Declined>,
 ) -> Result<Draft, Declined> {
     let density = if counter.profile().tokenizer.is_exact() { CODEX_DENSITY } else { CLAUDE_DENSITY };
+    let limit = order.budget;
     let mut best: Option<(u64, Draft)> = None;
-    let mut budget = order.budget;
-    // The largest budget whose result fits, and the smallest whose result does not, or that is not tried.
-    let (mut low, mut high) = (0, order.budget.saturating_mul(4));
+    let mut budget = limit;
+    // The largest budget whose result fits, and the smallest whose result does not or that is not tried, each with the
+    // size of its result.
+    let mut low = (0, 0);
+    let mut high = (limit.saturating_mul(4), limit.saturating_mul(4));
     for attempts in 1.. {
         let size = match attempt(budget, counter) {
             Ok(draft) => {
                 let size = size_of(&draft, density);
-                if size <= order.budget && best.as_ref().is_none_or(|(most, _)| size > *most) {
+                if size <= limit && best.as_ref().is_none_or(|(most, _)| size > *most) {
                     best = Some((size, draft));
                 }
                 size
             }
-            Err(Declined::OverLimit { tokens, .. }) => tokens.max(order.budget + 1),
+            Err(Declined::OverLimit { tokens, .. }) => tokens.max(limit + 1),
             Err(other) if best.is_none() => return Err(other),
             Err(_) => break,
         };
-        if size <= order.budget {
-            low = low.max(budget);
+        if size <= limit {
+            low = (budget, size);
         } else {
-            high = high.min(budget);
+            high = (budget, size);
         }
-        let is_full = size <= order.budget && size as f64 >= order.budget as f64 * FULL;
+        let is_full = size <= limit && size as f64 >= limit as f64 * FULL;
         // Where twice the budget is not filled, there is nothing more to say.
-        if is_full || low / 2 >= order.budget || (best.is_some() && attempts >= MOST_ATTEMPTS) {
+        if is_full || low.0 / 2 >= limit || (best.is_some() && attempts >= MOST_ATTEMPTS) {
             break;
         }
-        if high <= LEAST_BUDGET {
-            return Err(Declined::OverLimit { tokens: size, limit: order.budget });
+        if high.0 <= LEAST_BUDGET {
+            return Err(Declined::OverLimit { tokens: size, limit });
         }
-        let guess = (budget as f64 * order.budget as f64 / size.max(1) as f64 * AIM) as u64;
-        // A result shrinks by less than its budget where much of it must stay as it is.
-        let inner = if low > 0 { low + (high - low) / 2 } else { high * 7 / 8 };
-        budget = if guess > low && guess < high - high / 64 { guess } else { inner }.max(LEAST_BUDGET);
+        budget = between(low, high, (limit as f64 * AIM) as u64);
+        if budget == low.0 || budget == high.0 {
+            break;
+        }
     }
     best.map(|(_, draft)| draft).ok_or(Declined::Nothing)
+}
+
+/// The budget at which a result may have the size that is aimed at, by two budgets and the sizes of their results. It is
+/// at least a sixteenth of the way from either: results change in steps, which can be far from a straight line.
+fn between(low: (u64, u64), high: (u64, u64), aim: u64) -> u64 {
+    let share = aim.saturating_sub(low.1) as f64 / high.1.saturating_sub(low.1).max(1) as f64;
+    let way = (high.0 - low.0) as f64;
+    low.0.max(LEAST_BUDGET).max(low.0 + (way * share.clamp(1.0 / 16.0, 15.0 / 16.0)) as u64)
 }
 
 /// Tokens of a result, by our count or by the density that providers report, whichever is more.
@@ -190,10 +201,10 @@ const CODEX_DENSITY: f64 = 3.29;
 /// Below this a budget is not narrowed further.
 const LEAST_BUDGET: u64 = 500;
 /// Attempts to come close to the budget.
-const MOST_ATTEMPTS: usize = 5;
+const MOST_ATTEMPTS: usize = 10;
 /// The share of the budget that is aimed at, and the one that is enough.
-const AIM: f64 = 0.994;
-const FULL: f64 = 0.985;
+const AIM: f64 = 0.997;
+const FULL: f64 = 0.992;
 
 /// Characters of a message as it is sent: its text, what seals its reasoning, and the names and ids around each block.
 fn written_chars(message: &Message) -> usize {

@@ -227,3 +227,46 @@ fn a_sub_agent_keeps_its_task() {
         });
     });
 }
+
+#[test]
+fn a_sub_agent_of_codex_keeps_its_task() {
+    confined(|| {
+        let Some(_) = Codex::find() else { return };
+        let task = "Count the lines of every log. Never delete a log. Report one number for each.";
+        let of_agent = |seen: &Seen| {
+            let body = String::from_utf8_lossy(&seen.body);
+            body.contains("You are an agent in a team") || body.contains("multi_agent_role>You are `/root/")
+        };
+        let called = |id: &str, name: &str, arguments: Value| {
+            Answer::empty()
+                .raw(json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name,
+                "namespace": "collaboration", "arguments": arguments.to_string(), "status": "completed"}))
+        };
+        let round = |n: usize| -> Reply {
+            let command = format!("seq -f 'round {n} line %05g of a long log' 1 800");
+            let code = format!(
+                "const r = await tools.exec_command({{cmd: {command:?}, yield_time_ms: 10000, max_output_tokens: 20000}});\ntext(r.output);"
+            );
+            Answer::empty().free_call("exec", &code).into()
+        };
+        let child: Vec<Reply> = (0..ROUNDS).map(round).chain([Answer::text("All counted.").into()]).collect();
+        let spawn = json!({"task_name": "count", "message": task, "fork_turns": "none"});
+        let main: Vec<Reply> = vec![
+            called("call_a1", "spawn_agent", spawn).into(),
+            called("call_a2", "wait_agent", json!({"timeout_ms": 60_000})).into(),
+            Answer::text("All read.").into(),
+        ];
+        let script = Playbook::new().when(of_agent, child).when(|_: &Seen| true, main);
+        through(SMALL, script, |stage| {
+            let ran = stage.codex(&[], &["-m", "gpt-6.1-sol", "How many lines are there?"]);
+            assert!(ran.ok().out.contains("All read."));
+            let requests = stage.requests();
+            let last = requests.iter().rfind(|seen| of_agent(seen)).expect("a request of the sub-agent");
+            let body = String::from_utf8_lossy(&last.body);
+            assert!(body.contains("was condensed to save room"), "{body}");
+            assert!(body.contains("NEW_TASK") && body.contains(task), "{body}");
+            assert!(body.contains("additional_tools"), "{body}");
+            are_whole(&requests);
+        });
+    });
+}

@@ -218,6 +218,24 @@ fn replay_compares_profiles_on_recorded_sessions() {
 }
 
 #[test]
+fn g_replay_checks_what_every_request_must_hold() {
+    let machine = Machine::with_samples();
+    let mut arguments = vec!["replay".to_owned(), LONG.to_owned()];
+    arguments.extend(transcripts().iter().map(|path| path.to_string_lossy().into_owned()));
+    arguments.extend(["--check", "--window", "20000"].map(str::to_owned));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let report = machine.json(&arguments);
+    assert_eq!(report["passed"], true, "{report}");
+    for profile in ["throughline", "claude", "codex"] {
+        let sum = &report["profiles"][profile];
+        assert_eq!(sum["violations"], 0, "{sum}");
+        assert!(sum["rungs"]["compacted"].as_u64().unwrap() > 0, "{sum}");
+    }
+    let table = machine.text(&arguments);
+    assert!(table.contains("client's own") && table.contains("Every request holds what it must."), "{table}");
+}
+
+#[test]
 fn replay_names_what_it_can_not_read() {
     let machine = Machine::empty();
     std::fs::write(machine.dir.path().join("x.jsonl"), "hello\n").unwrap();

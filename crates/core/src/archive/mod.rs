@@ -35,6 +35,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How many places are remembered: a session of some million tokens has fewer.
 pub const MOST_MARKS: usize = 1 << 18;
+/// Bytes within which the same string again is not remembered.
+const CLOSE_BY: usize = 300;
 /// Calls whose result is awaited at most: more are forgotten, and their results stand alone.
 const MOST_OPEN_CALLS: usize = 256;
 
@@ -138,7 +140,7 @@ impl Archive {
                 met.push(name);
             }
             // The same string again close by says nothing new.
-            if last.is_none_or(|last| entity.at.saturating_sub(last as usize) > place::WINDOW) {
+            if last.is_none_or(|last| entity.at.saturating_sub(last as usize) > CLOSE_BY) {
                 names.set_last(name, entity.at as u32);
                 let gap = part
                     .text
@@ -190,7 +192,7 @@ impl Archive {
 /// A path below the directory without it, anything else as it is; nothing for the directory itself.
 fn below<'a>(root: &Root, entity: Entity<'a>) -> Option<Entity<'a>> {
     match entity.kind {
-        Kind::Path if root.dir() == Some(entity.text) => None,
+        _ if root.dir() == Some(entity.text) => None,
         Kind::Path => {
             let text = root.strip(entity.text);
             Some(Entity { text, at: entity.at + entity.text.len() - text.len(), ..entity })

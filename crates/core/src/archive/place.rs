@@ -8,17 +8,17 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 /// Bytes within which two strings of a block stand together.
-pub(super) const WINDOW: usize = 300;
+pub(super) const WINDOW: usize = 370;
 /// What it adds that two strings stand together, next to what each is worth: where they were written so, and where a
 /// tool gave them so.
-pub(super) const WRITTEN_BOND: f64 = 0.2;
+pub(super) const WRITTEN_BOND: f64 = 0.18;
 pub(super) const GIVEN_BOND: f64 = 0.1;
 /// How many bonds a string may hope for: without a limit every string would have to be looked at.
 pub(super) const MOST_BONDS: f64 = 6.0;
 /// How much of that counts while the other string is not chosen yet.
-const EXPECTED: f64 = 0.5;
+const EXPECTED: f64 = 0.7;
 /// A string that stands elsewhere already must be worth more to stand here too.
-const AGAIN: f64 = 1.3;
+const AGAIN: f64 = 1.55;
 /// See [`Placer::weight`].
 pub(super) const PATH_WEIGHT: f64 = 1.4;
 /// Neighbours on either side that count.

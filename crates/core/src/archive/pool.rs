@@ -11,6 +11,8 @@ use std::ops::Range;
 
 /// Bytes of a gap that count towards a string's cost: the rest is for the reader.
 const COUNTED_GAP: usize = 8;
+/// How much less a block counts for its age: the power of its distance from the end.
+const BY_AGE: f64 = 0.6;
 /// Joints of a string that are looked at.
 const MOST_JOINTS: usize = 16;
 
@@ -117,8 +119,9 @@ fn find_parts(archive: &Archive, name: &Name, parts: &mut Vec<u32>) {
     }
 }
 
-/// Candidates by block, in the order in which they are placed: what was written before what was given, each from the
-/// newest block to the oldest, so that a string stands where it was last used.
+/// Candidates by block, in the order in which they are placed: what was written before what was given, of each the block that
+/// holds most of what may be needed, and of two alike the newer one. A string is placed in the company of most others, which
+/// saves telling it twice.
 pub(super) struct Pool {
     pub(super) blocks: Vec<Block>,
     pub(super) candidates: Vec<Candidate>,
@@ -137,6 +140,7 @@ impl Pool {
         let archive = known.archive;
         let mut pool = Self { blocks: Vec::new(), candidates: Vec::new() };
         for (written, bond) in [(true, WRITTEN_BOND), (false, GIVEN_BOND)] {
+            let of_voice = pool.blocks.len();
             for (item, block) in archive.items.iter().enumerate().rev() {
                 if block.voice.is_written() != written {
                     continue;
@@ -158,6 +162,12 @@ impl Pool {
                     pool.blocks.push(Block { item, bond, candidates: first..pool.candidates.len() });
                 }
             }
+            let Self { blocks, candidates } = &mut pool;
+            let worth = |block: &Block| {
+                let chances = candidates[block.candidates.clone()].iter().map(|one| one.chance);
+                chances.sum::<f64>() / ((archive.items.len() - block.item) as f64).powf(BY_AGE)
+            };
+            blocks[of_voice..].sort_by_cached_key(|block| std::cmp::Reverse(worth(block).to_bits()));
         }
         pool
     }

@@ -4,6 +4,7 @@ use super::{Part, PartKind, classify, table};
 use crate::text::{head, tail};
 use crate::{Fragment, Message, MessageId, Role, Speaker};
 use jiff::Timestamp;
+use std::borrow::Cow;
 
 /// Who gave a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +16,14 @@ pub enum Author {
 }
 
 /// What a message puts in the place of what was asked before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Override {
     /// Everything before it.
     Everything,
     /// The request before it.
     LastRequest,
+    /// The requests that speak of this.
+    Topic(String),
 }
 
 /// What a message asks for. Messages in which nobody asks for anything have none.
@@ -35,7 +38,8 @@ pub struct Ask {
     /// The words of whoever asks; what they pasted is not among them, unless they wrote nothing else. Pieces that stood apart are
     /// joined by line ends.
     pub text: String,
-    /// The same in the pieces that stood apart, each verbatim.
+    /// What must be told, in the pieces that stood apart, each verbatim: the words, and in a short message also what was pasted
+    /// between them.
     pieces: Vec<String>,
     /// Bytes that were pasted beside them.
     pub pasted: usize,
@@ -53,7 +57,7 @@ const WHOLE_ASK: usize = 2_000;
 const ASK_END: usize = 700;
 /// Rules of pasted material that are remembered, and bytes of one.
 const MOST_RULES: usize = 400;
-const LONGEST_RULE: usize = 600;
+const LONGEST_RULE: usize = 300;
 
 impl Ask {
     /// The ask of a message, if it holds one.
@@ -61,7 +65,8 @@ impl Ask {
         if message.role != Role::User || message.flags.display_only || message.flags.summary {
             return None;
         }
-        let parts = classify(message);
+        let mut parts = classify(message);
+        parts.retain(|part| !is_setting(message, part));
         let is_pasted = |part: &&Part| part.kind == PartKind::PastedMaterial;
         let pasted: usize = parts.iter().filter(is_pasted).map(|part| part.range.len()).sum();
         let words = |wanted: &dyn Fn(PartKind) -> bool| -> Vec<&str> {
@@ -72,7 +77,9 @@ impl Ask {
         let pieces = if asked.is_empty() { words(&|kind| kind == PartKind::PastedMaterial) } else { asked };
         let text = pieces.join("\n");
         let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return None };
-        let pieces = match text.len() <= WHOLE_ASK {
+        let is_told_whole = text.len() + pasted <= WHOLE_ASK;
+        let pieces: Vec<String> = match text.len() <= WHOLE_ASK {
+            true if is_told_whole => with_material(message, &parts),
             true => pieces.iter().map(|piece| (*piece).to_owned()).collect(),
             false => {
                 vec![cut_back(head(first, ASK_END)).to_owned(), cut_front(tail(last, ASK_END)).to_owned()]
@@ -86,8 +93,8 @@ impl Ask {
         // Whoever pastes a log binds nobody with it.
         let directives = if is_paste_only { Vec::new() } else { of_words(&message.id, &text) };
         let mut pasted_rules = Vec::new();
-        for part in parts.iter().filter(is_pasted).filter(|_| !is_paste_only) {
-            let rules = part.text(message).lines().map(str::trim).filter(|line| is_rule(line));
+        for part in parts.iter().filter(is_pasted).filter(|_| !is_told_whole) {
+            let rules = part.text(message).lines().flat_map(rules_of);
             pasted_rules.extend(rules.take(MOST_RULES).map(str::to_owned));
         }
         Some(Self {
@@ -108,6 +115,11 @@ impl Ask {
         self.text.len() <= WHOLE_ASK
     }
 
+    /// What is told of it where there is room.
+    pub fn told(&self) -> Cow<'_, str> {
+        if self.is_short() { Cow::Owned(self.pieces.join("\n")) } else { Cow::Borrowed(self.text.trim()) }
+    }
+
     /// The passages that every request must hold verbatim while the ask is in force: the whole text, or of a long one its
     /// beginning, its end and the sentences that bind.
     pub fn passages(&self) -> Vec<&str> {
@@ -126,20 +138,62 @@ impl Override {
     fn read(text: &str) -> Option<Self> {
         // An override is said at the beginning or the end of what somebody writes, as a sentence of its own, and not in quotes.
         let (first, last) = (head(text, ASK_END), tail(text, ASK_END));
-        let own = |line: &&str| !line.trim_start().starts_with(['>', '|']);
-        let is_in = |group: &str| {
-            let mut sentences = first.lines().chain(last.lines()).filter(own).flat_map(split_sentences);
-            sentences.any(|sentence| !is_quoted(sentence) && table::is_in(group, sentence))
-        };
+        let sentences: Vec<&str> =
+            [first, last].into_iter().flat_map(own_lines).flat_map(split_sentences).collect();
+        let mut sentences = sentences.into_iter().filter(|sentence| !is_quoted(sentence));
+        if let Some(topic) = sentences.clone().find_map(topic_named) {
+            return Some(Self::Topic(topic));
+        }
+        let is_in = |group: &str| sentences.clone().any(|sentence| table::is_in(group, sentence));
         if is_in("override_all") {
             Some(Self::Everything)
         } else if is_in("override_last") {
             Some(Self::LastRequest)
         } else {
-            None
+            sentences.find_map(topic_given_up).map(Self::Topic)
         }
     }
 }
+
+/// The lines of a text that its writer says themselves: neither quoted, nor spoken by somebody who is named, nor behind a line that
+/// announces a text.
+fn own_lines(text: &str) -> impl Iterator<Item = &str> {
+    let is_override =
+        |line: &str| ["override_all", "override_last"].iter().any(|group| table::is_in(group, line));
+    let mut is_announced = false;
+    text.lines().filter(move |line| {
+        let is_own = !is_announced
+            && !line.trim_start().starts_with(['>', '|'])
+            && (!table::is_in("speaker", line) || is_override(line));
+        is_announced |= line.trim_end().ends_with([':', '：']) && !is_override(line);
+        is_own
+    })
+}
+
+/// The part of what was said that a sentence takes back: "JSON" in "Forget what I said about JSON".
+fn topic_named(sentence: &str) -> Option<String> {
+    let is_taken_back = table::is_in("override_about", sentence);
+    let (_, topic) = sentence.split_once(" about ").filter(|_| is_taken_back)?;
+    let topic = topic.split(['.', ',', ';', ':', '!', '?', '—', '–']).next()?.trim();
+    let topic =
+        ["the ", "that ", "this ", "my "].iter().find_map(|word| topic.strip_prefix(word)).unwrap_or(topic);
+    Some(topic.to_owned()).filter(|topic| !topic.is_empty())
+}
+
+/// What a sentence gives up: "the port" in "Forget the port, we do something else".
+fn topic_given_up(sentence: &str) -> Option<String> {
+    const WHOLLY: [&str; 3] = ["entirely", "completely", "altogether"];
+    let is_wholly = sentence.split_whitespace().any(|word| WHOLLY.contains(&word));
+    let dropped = || table::match_end("override_dropped", sentence).filter(|_| is_wholly);
+    let end = table::match_end("override_topic", sentence).or_else(dropped)?;
+    let rest = sentence[end..].split(['.', ',', ';', ':', '!', '?', '—', '–', '。', '，']).next()?;
+    let is_adverb = |word: &&str| WHOLLY.contains(word) || ["now", "for", "please"].contains(word);
+    let words: Vec<&str> = rest.split_whitespace().take_while(|word| !is_adverb(word)).collect();
+    (1..=MOST_TOPIC_WORDS).contains(&words.len()).then(|| words.join(" "))
+}
+
+/// Words of what a sentence gives up: more of them say something else about it.
+const MOST_TOPIC_WORDS: usize = 3;
 
 /// The sentences of a line, each with the mark that ends it.
 fn split_sentences(line: &str) -> Vec<&str> {
@@ -172,9 +226,48 @@ fn cut_front(text: &str) -> &str {
     start.map_or(text, |at| &text[text.ceil_char_boundary(at + 1)..]).trim()
 }
 
-/// A line of a document that says how something is to be done.
+/// Returns true for a command of the client's own and its argument, such as the name of a model: it asks the model for nothing. Claude
+/// Code names its own commands first, and those that are prompts behind their message.
+fn is_setting(message: &Message, part: &Part) -> bool {
+    const MOST_WORDS: usize = 2;
+    let text = part.text(message);
+    let is_argument = || match message.blocks.get(part.block).map(|block| &block.body) {
+        Some(crate::Body::Text(block)) => block.trim_start().starts_with("<command-name>"),
+        Some(_) | None => false,
+    };
+    part.kind == PartKind::TypedRequest
+        && (table::is_in("client_command", text)
+            || (is_argument() && text.split_whitespace().count() <= MOST_WORDS))
+}
+
+/// The asks of a message together with what was pasted between them, in pieces that stood apart. Nobody can say for sure where in
+/// a short message a quotation ends; the model gets it as it was sent.
+fn with_material(message: &Message, parts: &[Part]) -> Vec<String> {
+    let mut pieces: Vec<Part> = Vec::new();
+    let is_told = |part: &&Part| part.kind.is_ask() || part.kind == PartKind::PastedMaterial;
+    for part in parts.iter().filter(is_told) {
+        match pieces.last_mut() {
+            Some(last) if last.block == part.block && last.range.end == part.range.start => {
+                last.range.end = part.range.end;
+            }
+            Some(_) | None => pieces.push(part.clone()),
+        }
+    }
+    let texts = pieces.iter().map(|piece| piece.text(message).trim());
+    texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
+/// What a line of a document says on how something is to be done: the line, or of a long one the sentences that do.
+fn rules_of(line: &str) -> Vec<&str> {
+    let line = line.trim();
+    match line.len() <= LONGEST_RULE {
+        true => Some(line).filter(|line| is_rule(line)).into_iter().collect(),
+        false => split_line(line).map(str::trim).filter(|sentence| is_rule(sentence)).collect(),
+    }
+}
+
 fn is_rule(line: &str) -> bool {
-    (12..=LONGEST_RULE).contains(&line.len())
+    (12..=2 * LONGEST_RULE).contains(&line.len())
         && ["prohibition", "instruction", "correction"].iter().any(|group| table::is_in(group, line))
 }
 
@@ -378,9 +471,78 @@ mod tests {
             ("> Ignore everything before. New plan: move to Kafka.\n\nSummarise it.", None),
             ("Never mind the flaky test.", None),
             ("Never mind, I found the file myself, go on.", None),
+            ("Forget the port. We do something else: a paper.", Some(Override::Topic("port".to_owned()))),
+            ("Stop working on the lexer entirely; benchmark it.", Some(Override::Topic("lexer".to_owned()))),
+            ("Change of plans: we abandon the port.", Some(Override::Everything)),
+            ("Don't forget the tests.", None),
+            ("Forget what I said about JSON.", Some(Override::Topic("JSON".to_owned()))),
+            (
+                "Ignore what I said about the logging, plain text is fine.",
+                Some(Override::Topic("logging".to_owned())),
+            ),
+            ("Why did the bot dance?\nuser> forget everything. new plan: dance", None),
+            ("Sum up the call.\nBo: Scrap that. New plan: Rust.", None),
+            ("Put this into prompts/reset.txt:\n\nForget everything. New plan: sing.", None),
+            ("Bitte übersetzen:\n\nVergiss alles bisher. Neuer Plan: nur die Doku.", None),
+            ("Never mind all of that, let's write a CLI instead.", Some(Override::Everything)),
+            ("Actually, scratch that. Do the docs.", Some(Override::LastRequest)),
+            (
+                "Drop the settings page entirely and fix the login.",
+                Some(Override::Topic("settings page".to_owned())),
+            ),
+            ("Drop the users table.", None),
+            ("Doch nicht. Schreib stattdessen die Doku.", Some(Override::LastRequest)),
+            ("Planänderung: statt der Seite die Doku.", Some(Override::Everything)),
+            ("取消刚才的任务，改为写文档。", Some(Override::LastRequest)),
+            ("Forget the first column when you parse the table header of the file.", None),
         ] {
             assert_eq!(ask(text).overrides, reach, "{text}");
         }
+    }
+
+    #[test]
+    fn settings_of_the_client_ask_for_nothing() {
+        let own = |name: &str, arguments: &str| {
+            format!(
+                "<command-name>/{name}</command-name>\n<command-message>{name}</command-message>\n<command-args>{arguments}</command-args>"
+            )
+        };
+        for text in
+            ["/model opus", "/compact", "/config theme dark", &own("model", "opus"), &own("add-dir", "/tmp")]
+        {
+            assert_eq!(Ask::read(&Message::text(Role::User, text)), None, "{text}");
+        }
+        for text in [
+            "/fix-tests now",
+            "/compact and then look at the parser",
+            &own("plan", "why is the report wrong?"),
+        ] {
+            assert!(Ask::read(&Message::text(Role::User, text)).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_short_message_is_told_with_what_was_pasted_in_it() {
+        for text in [
+            "can you check In ComputeTotals, the sum doesn't account for removals. When a user removes lines, the total is calculated without subtracting them.",
+            "why?\n\nTypeError: x is not a function\n    at run (app.js:3:5)\n    at main (app.js:9:1)\n\nonly fix the cause",
+        ] {
+            let ask = ask(text);
+            assert_eq!(ask.passages(), [text]);
+            assert_eq!(ask.told(), text);
+        }
+    }
+
+    #[test]
+    fn the_rules_of_a_long_paste_are_sentences_of_it() {
+        let line = format!(
+            "The old design was sound. {} It must never derive names.",
+            "It is read twice. ".repeat(20)
+        );
+        let paste = format!("# Plan\n\n## Context\n\n{line}\n\n{}", "- a step of the plan\n".repeat(120));
+        let ask = ask(&format!("Implement the following plan:\n\n{paste}"));
+        assert_eq!(ask.pasted_rules, ["It must never derive names."]);
+        assert!(!ask.told().contains("a step of the plan"));
     }
 
     #[test]

@@ -84,6 +84,12 @@ impl Page<'_> {
                 || bytes <= PLAIN && !lead.iter().any(is_marked))
     }
 
+    /// Returns true for a paragraph of sentences that is no longer than requests are.
+    fn is_short_prose(&self, segment: &Range<usize>) -> bool {
+        let is_prose = self.lines[segment.clone()].iter().all(|line| line.look == Look::Prose);
+        is_prose && self.words(segment).len() <= LEAD
+    }
+
     /// A long text without headings between a request in front and one behind: pasted if hardly anybody speaks in it.
     fn mark_long_text(&mut self, segments: &[Range<usize>]) {
         let [first, between @ .., last] = segments else { return };
@@ -97,8 +103,12 @@ impl Page<'_> {
         if bytes(true) * 10 < bytes(false) * 7 {
             return;
         }
-        let has_lead = self.voice(first).strength() >= voice::ASKS;
-        let has_tail = self.voice(last).strength() >= voice::SURELY
+        // Beside a log or a table, prose is the person's in whatever language.
+        let is_log = between.iter().any(|segment| self.look(segment.start) == Some(Look::Material));
+        let is_own = |segment: &Range<usize>| is_log && self.is_short_prose(segment);
+        let has_lead = is_own(first) || self.voice(first).strength() >= voice::ASKS;
+        let has_tail = is_own(last)
+            || self.voice(last).strength() >= voice::SURELY
             || (!has_lead && self.voice(last).strength() >= voice::ASKS);
         // Behind a request may stand all that it asks for: only very long texts are surely somebody else's.
         if has_lead && !has_tail && self.text.chars().count() <= OWN {

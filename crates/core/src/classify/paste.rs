@@ -202,15 +202,34 @@ impl<'a> Page<'a> {
         let segments = self.segments();
         let mut at = 0;
         while at + 1 < self.lines.len() {
+            let behind = segments.partition_point(|segment| segment.start <= at);
             if is_head(&self.lines[at]) && is_head(&self.lines[at + 1]) {
-                let behind = segments.partition_point(|segment| segment.start <= at);
                 let end = self.mail_end(&segments[behind..]).max(at + 2);
+                self.pasted[at..end].fill(true);
+                at = end;
+            } else if let Some(end) = self.letter_end(at, &segments) {
                 self.pasted[at..end].fill(true);
                 at = end;
             } else {
                 at += 1;
             }
         }
+    }
+
+    /// Where a letter without a head ends that begins at this line: from a greeting in a paragraph of its own to a sign-off. Beside
+    /// it somebody asks: a message that is nothing but a letter is written to the model.
+    fn letter_end(&self, at: usize, segments: &[Range<usize>]) -> Option<usize> {
+        let greets = segments.iter().position(|segment| segment.start == at)?;
+        if segments[greets].len() != 1 || !table::is_in("mail_greeting", self.lines[at].text) {
+            return None;
+        }
+        let is_close = |line: &Line<'_>| table::is_in("mail_close", line.text);
+        let closes = segments[greets + 1..]
+            .iter()
+            .position(|segment| self.lines[segment.clone()].iter().any(is_close))?;
+        let closes = greets + 1 + closes;
+        let mut beside = segments[..greets].iter().chain(&segments[closes + 1..]);
+        beside.any(|segment| self.voice(segment).asks(voice::ASKS)).then(|| segments[closes].end)
     }
 
     /// Where a mail ends, of what stands behind its head: behind its signature, before a paragraph that speaks about it, or with the

@@ -275,7 +275,7 @@ fn untagged_spans(message: &Message, text: &str, range: Range<usize>) -> Vec<Spa
 /// Text in the person's own place: the request, what was pasted beside it, and what the client put before them.
 fn typed_spans(text: &str, offset: usize, is_typed: bool) -> Vec<Span> {
     let start = if is_typed { 0 } else { Leads::around(text).before };
-    let mut spans = vec![Span::new(offset..offset + start, PartKind::Harness)];
+    let mut spans = envelope_spans(&text[..start], offset);
     let (body, offset) = (&text[start..], offset + start);
     if !is_typed && voice::is_delegated(body) {
         spans.push(Span::new(offset..offset + body.len(), PartKind::AgentTask));
@@ -288,6 +288,26 @@ fn typed_spans(text: &str, offset: usize, is_typed: bool) -> Vec<Span> {
         spans.push(Span { is_document, ..Span::new(range, kind) });
     }
     spans
+}
+
+/// What a client put before the person's words: its own context, and what the person attached (comments on a diff, a selection).
+fn envelope_spans(text: &str, offset: usize) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    let mut at = offset;
+    for line in text.split_inclusive('\n') {
+        let range = at..at + line.len();
+        at = range.end;
+        let kind = match (
+            line.starts_with("# "),
+            line.starts_with("## ") && table::is_in("boundary_inside", line.trim_end()),
+        ) {
+            (true, _) if table::is_in("attached_heading", line.trim_end()) => PartKind::PastedMaterial,
+            (true, _) | (_, true) => PartKind::Harness,
+            (false, false) => spans.last().map_or(PartKind::Harness, |span| span.kind),
+        };
+        spans.push(Span::new(range, kind));
+    }
+    joined(spans)
 }
 
 /// Neighbours of one kind as one, except elements that hold each for themselves; white space joins what is before it.

@@ -42,14 +42,21 @@ pub(super) fn carry(
         in_force(&entries).into_iter().filter(|fragment| is_current(&entries[fragment.at])).collect();
     let mut carried = Carried::default();
     let cost = |fragment: &InForce<'_>, counter: &mut Counter| counter.text(fragment.text) + 4;
+    let is_opaque = |at: &usize| is_opaque(&entries[*at].message) && is_current(&entries[*at]);
+    let opaque: Vec<usize> = (left_out.len()..entries.len()).filter(is_opaque).collect();
     let mut total: u64 = holding.iter().map(|fragment| cost(fragment, counter)).sum();
+    total += opaque.iter().map(|&at| counter.message(&entries[at].message).total()).sum::<u64>();
+    // On some wires the system prompt is a message: it stays, as it does where it stands apart.
+    let is_prompt = |fragment: &InForce<'_>| {
+        fragment.at == left_out.len() && entries[fragment.at].message.role == Role::System
+    };
     for need in [Need::Fragment, Need::ProjectInstructions] {
         // The largest go first: one of them makes room for all the others.
         while total > most {
             let largest = holding
                 .iter()
                 .enumerate()
-                .filter(|(_, fragment)| fragment.need == need)
+                .filter(|(_, fragment)| fragment.need == need && !is_prompt(fragment))
                 .max_by_key(|(_, fragment)| fragment.text.len())
                 .map(|(at, _)| at);
             let Some(at) = largest else { break };
@@ -61,8 +68,16 @@ pub(super) fn carry(
     for fragment in holding {
         by_entry.entry(fragment.at).or_default().push(fragment);
     }
+    for &at in &opaque {
+        by_entry.entry(at).or_default();
+    }
     for (at, fragments) in by_entry {
         let entry = &entries[at];
+        if opaque.contains(&at) {
+            carried.tokens += counter.message(&entry.message).total();
+            carried.entries.push((entry.clone(), false));
+            continue;
+        }
         let carried_tokens: u64 = fragments.iter().map(|fragment| counter.text(fragment.text)).sum();
         let whole = counter.message(&entry.message).total();
         let is_in_force = requests
@@ -98,6 +113,28 @@ fn only(message: &Message, fragments: &[InForce<'_>]) -> Message {
     only
 }
 
+/// Returns true for an item of the client that is neither a message nor a task, such as Codex's list of tools in front: it stays as it is.
+fn is_opaque(message: &Message) -> bool {
+    let is_unknown = |block: &Block| matches!(block.body, Body::Unknown(_));
+    matches!(message.role, Role::System | Role::Developer)
+        && message.blocks.iter().any(is_unknown)
+        && !is_sealed_task(message)
+}
+
+/// Returns true for a task of another agent that only the provider can read: Codex hands its sub-agents theirs in an item of its own, in
+/// part encrypted. Nobody can tell it in other words, so it stays as it is.
+pub(super) fn is_sealed_task(message: &Message) -> bool {
+    message.blocks.iter().any(|block| match &block.body {
+        Body::Unknown(item) => item["type"] == "agent_message" && item.to_string().contains("NEW_TASK"),
+        Body::Text(_)
+        | Body::Reasoning { .. }
+        | Body::ToolCall(_)
+        | Body::ToolResult(_)
+        | Body::Image(_)
+        | Body::Document(_) => false,
+    })
+}
+
 /// What waits for an answer: the messages behind the model's last one, with the calls that their results belong to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pending {
@@ -128,26 +165,36 @@ pub(super) fn pending(
     let start = pending_start(entries);
     let mut kept: Vec<Entry> = entries[start..].to_vec();
     let mut sizes: Vec<u64> = tokens[start..].to_vec();
-    // The largest is shortened first, until all fit or nothing more can be gained.
-    let mut tried: HashSet<usize> = HashSet::new();
-    while sizes.iter().sum::<u64>() > most {
-        let may_shrink = |at: &usize| !tried.contains(at) && kept[*at].pinned.is_none();
-        let largest = (0..kept.len()).filter(may_shrink).max_by_key(|&at| sizes[at]);
-        let Some(at) = largest else { break };
-        tried.insert(at);
-        let over = sizes.iter().sum::<u64>() - most;
-        let share = sizes[at].saturating_sub(over).max(LEAST_SHOWN);
-        if let Some((short, size)) = shortened_to(&kept[at], share, has_recall, counter) {
-            sizes[at] = size;
-            kept[at] = short;
+    // The largest is shortened first, until all fit or nothing more can be gained; many results at once have less each.
+    for least in [LEAST_SHOWN, LEAST_OF_MANY] {
+        let mut tried: HashSet<usize> = HashSet::new();
+        while sizes.iter().sum::<u64>() > most {
+            let may_shrink = |at: &usize| !tried.contains(at) && kept[*at].pinned.is_none();
+            let largest = (0..kept.len()).filter(may_shrink).max_by_key(|&at| sizes[at]);
+            let Some(at) = largest else { break };
+            tried.insert(at);
+            let over = sizes.iter().sum::<u64>() - most;
+            let share = Share { most: sizes[at].saturating_sub(over).max(least), least };
+            if let Some((short, size)) = shortened_to(&entries[start + at], share, has_recall, counter)
+                && size < sizes[at]
+            {
+                sizes[at] = size;
+                kept[at] = short;
+            }
         }
     }
     Pending { start, entries: kept, tokens: sizes.iter().sum() }
 }
 
 /// An entry in about `most` tokens, with its size: how many bytes a token has is not known before it is counted.
-fn shortened_to(entry: &Entry, most: u64, has_recall: bool, counter: &mut Counter) -> Option<(Entry, u64)> {
+fn shortened_to(
+    entry: &Entry,
+    share: Share,
+    has_recall: bool,
+    counter: &mut Counter,
+) -> Option<(Entry, u64)> {
     const TRIES: usize = 4;
+    let Share { most, least } = share;
     let mut aim = most;
     let mut best = None;
     for _ in 0..TRIES {
@@ -155,17 +202,26 @@ fn shortened_to(entry: &Entry, most: u64, has_recall: bool, counter: &mut Counte
         let size = counter.message(&short.shown()).total();
         let fits = size <= most;
         best = Some((short, size));
-        if fits || aim <= LEAST_SHOWN {
+        if fits || aim <= least {
             break;
         }
         // A little below the share that the first guess was off by.
-        aim = (aim * most / size.max(1) * 98 / 100).max(LEAST_SHOWN);
+        aim = (aim * most / size.max(1) * 98 / 100).max(least);
     }
     best
 }
 
-/// Tokens that a shortened message keeps at least.
+/// Tokens that an entry may have.
+#[derive(Clone, Copy)]
+struct Share {
+    most: u64,
+    /// It is not shortened further.
+    least: u64,
+}
+
+/// Tokens that a shortened message keeps at least, and where there are too many of them.
 const LEAST_SHOWN: u64 = 400;
+const LEAST_OF_MANY: u64 = 220;
 /// Bytes of a token, for the first guess.
 const BYTES: u64 = 3;
 
@@ -206,7 +262,7 @@ fn shortened(entry: &Entry, most: u64, has_recall: bool) -> Option<Entry> {
 
 /// Blocks that are worth shortening.
 fn is_long(block: &Block) -> bool {
-    const LONG: usize = 2_000;
+    const LONG: usize = 1_200;
     match &block.body {
         Body::ToolResult(result) => result.content.to_text().len() > LONG,
         Body::Text(text) => text.len() > LONG,

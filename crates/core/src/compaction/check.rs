@@ -261,7 +261,7 @@ impl Check<'_> {
 }
 
 fn line_for(item: &Missing) -> String {
-    let id = item.message.as_ref().map(|id| format!(" [{}]", crate::text::head(id.as_str(), 8)));
+    let id = item.message.as_ref().map(|id| format!(" [{}]", crate::recall::short_id(id)));
     format!("- {}{}: {}\n", item.kind.label(), id.unwrap_or_default(), item.text)
 }
 

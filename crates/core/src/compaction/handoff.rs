@@ -14,10 +14,15 @@ pub(super) fn user_messages<'a>(
     // What is pinned stays anyway.
     let said = |entry: &&Entry| entry.message.is_real_user() && entry.pinned.is_none();
     for entry in entries.rev().filter(said) {
+        let entry = match entry.message.results().next() {
+            // The calls that its results belong to go.
+            Some(_) => words_of(&entry.message).into(),
+            None => entry.clone(),
+        };
         let cost = counter.message(&entry.shown()).total();
         if cost <= left {
             left -= cost;
-            kept.push(entry.clone());
+            kept.push(entry);
             continue;
         }
         if let Some(cut) = cut_to_fit(&entry.message, left, counter) {
@@ -27,6 +32,13 @@ pub(super) fn user_messages<'a>(
     }
     kept.reverse();
     kept
+}
+
+/// A message with the words of the user only.
+fn words_of(message: &Message) -> Message {
+    let mut words = Message::text(message.role, message.user_words());
+    words.at = message.at;
+    words
 }
 
 /// The beginning of a message in `most` tokens; nothing, if that is next to nothing.

@@ -283,7 +283,7 @@ const LEAD_TOKENS: u64 = 160;
 /// The part of the text's budget that the check may append.
 const CHECK_SHARE: u64 = 8;
 /// Where a person asks for a compaction, results that the model has not seen get at most this part of it.
-const MANUAL_SHARE: u64 = 8;
+const MANUAL_SHARE: u64 = 24;
 /// The share of the view that is to be freed even if less comes back.
 const WORTHWHILE: f64 = 0.3;
 /// Tokens of the result that instructions of the client leave free.
@@ -371,9 +371,12 @@ impl Compaction<'_> {
         };
         // What waits for an answer is kept as it was planned; what is kept before it, as it is.
         let start = start.min(pending.start);
-        let is_pinned =
-            |at: &usize| entries[*at].pinned.is_some() && !carried.contains(&entries[*at].message.id);
-        // What the person pinned comes first of what is kept, however old it is.
+        let is_pinned = |at: &usize| {
+            (entries[*at].pinned.is_some()
+                || (self.guarantee && carried::is_sealed_task(&entries[*at].message)))
+                && !carried.contains(&entries[*at].message.id)
+        };
+        // What the person pinned and what another agent gave as a task comes first of what is kept, however old it is.
         let is_kept = |at: &usize| !self.is_outdated(&entries[*at]);
         let kept: Vec<usize> =
             (body..start).filter(is_pinned).chain(start..pending.start).filter(is_kept).collect();
@@ -381,7 +384,7 @@ impl Compaction<'_> {
         after.retain(|entry| !carried.contains(&entry.message.id));
         let kept: u64 = kept.iter().map(|&at| self.scene.tokens[at]).sum::<u64>()
             + pending.tokens
-            + before.iter().map(|entry| counter.message(&entry.message).total()).sum::<u64>();
+            + before.iter().map(|entry| counter.message(&entry.shown()).total()).sum::<u64>();
         after.extend(pending.entries.into_iter().filter(|entry| !self.is_outdated(entry)));
         let most = match strategy {
             Strategy::Notes => self.limits.notes_tokens,
@@ -751,7 +754,7 @@ fn is_heading(line: &str, name: &str) -> bool {
 /// Scaffold that a client gives in front of the conversation.
 pub(crate) fn is_scaffold(message: &Message) -> bool {
     match message.role {
-        Role::System | Role::Developer => true,
+        Role::System | Role::Developer => !carried::is_sealed_task(message),
         Role::User => {
             !message.flags.summary
                 && !message.blocks.is_empty()

@@ -1,9 +1,7 @@
 //! Handles: ids that tools gave out and that later calls will name, such as running agents and background commands.
 
 use super::trim_front;
-use crate::pattern::{Row, parse_table};
-use crate::{MessageId, ToolCall};
-use std::sync::LazyLock;
+use crate::{MessageId, ToolCall, pattern_groups};
 
 /// An id of something that is still running.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,9 +12,11 @@ pub struct Handle {
     pub message: MessageId,
     /// What was started, in a few words.
     pub what: String,
+    /// The file that its output goes to, where the result names one.
+    pub output: Option<String>,
 }
 
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| parse_table(include_str!("../../data/handles.tsv")));
+pattern_groups! { include_str!("../../data/handles.tsv"); CLOSES ENDED }
 
 /// Handles remembered.
 const MOST: usize = 64;
@@ -39,10 +39,10 @@ impl Handles {
             crate::text::head(text, READ),
             crate::text::tail(text, READ.min(text.len().saturating_sub(READ)))
         );
-        if !self.0.is_empty() && matches("ended", text) {
+        if !self.0.is_empty() && ENDED.is_in(text) {
             self.0.retain(|handle| !(text.contains(&handle.id) || what.contains(&handle.id)));
         }
-        if matches("closes", call) {
+        if CLOSES.is_in(call) {
             self.0.retain(|handle| !what.contains(&handle.id));
             return;
         }
@@ -55,7 +55,7 @@ impl Handles {
             };
             if self.0.iter().all(|handle| handle.id != id) {
                 let what = crate::text::one_line(what, 120);
-                self.0.push(Handle { id, message: message.clone(), what });
+                self.0.push(Handle { id, message: message.clone(), what, output: output_file(text) });
                 trim_front(&mut self.0, MOST);
             }
         }
@@ -63,14 +63,16 @@ impl Handles {
 
     /// A notice of the client: something ended.
     pub(super) fn notice(&mut self, text: &str) {
-        if !self.0.is_empty() && matches("ended", text) {
+        if !self.0.is_empty() && ENDED.is_in(text) {
             self.0.retain(|handle| !text.contains(&handle.id));
         }
     }
 }
 
-fn matches(group: &str, text: &str) -> bool {
-    ROWS.iter().filter(|row| row.group == group).any(|row| row.pattern.is_in(text))
+/// The file that a result says the output goes to.
+fn output_file(text: &str) -> Option<String> {
+    let rows = ROWS.iter().filter(|row| row.group == "output");
+    rows.filter_map(|row| Some((*row.pattern.groups(text)?.get(1)?).to_owned())).next()
 }
 
 /// What a call is about, in its own words.
@@ -81,13 +83,6 @@ pub(super) fn describe(call: &ToolCall) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::check_table;
-
-    #[test]
-    fn every_row_keeps_to_its_examples() {
-        let wrong = check_table(&ROWS);
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    }
 
     #[test]
     fn handles_open_and_close() {
@@ -97,8 +92,9 @@ mod tests {
             "Bash",
             "cargo test",
             &message,
-            "Command running in background with ID: bash_7. Output",
+            "Command running in background with ID: bash_7. Output is being written to: /tmp/tasks/bash_7.output",
         );
+        assert_eq!(handles.open()[0].output.as_deref(), Some("/tmp/tasks/bash_7.output"));
         handles.result("spawn_agent", "review", &message, r#"{"agent_id":"019f-aa","nickname":"x"}"#);
         assert_eq!(
             handles.open().iter().map(|handle| handle.id.as_str()).collect::<Vec<_>>(),

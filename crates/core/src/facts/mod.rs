@@ -318,11 +318,13 @@ impl Facts {
         };
         match action {
             Action::Shell { command, folder, status } => {
-                if let Some(known) = self.work.commands.get_mut(&middle_cut(command.trim(), 600)) {
-                    known.outcome = Some(outcome);
-                }
                 let result = ShellResult { folder: folder.as_deref(), status: *status, ..result(command) };
-                self.failures.shell(&result, self.cwd.as_deref());
+                let has_failed = self.failures.shell(&result, self.cwd.as_deref());
+                if let Some(known) = self.work.commands.get_mut(&middle_cut(command.trim(), 600)) {
+                    let failed = outcome.failed || has_failed == Some(true);
+                    let is_known = failed || has_failed.is_some();
+                    known.outcome = Some(Outcome { failed, is_known, ..outcome });
+                }
             }
             Action::Script(actions) => {
                 for action in actions {

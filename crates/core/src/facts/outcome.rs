@@ -10,6 +10,8 @@ pub struct Outcome {
     pub failed: bool,
     /// The exit status of a command, where the client wrote it down.
     pub exit: Option<i32>,
+    /// Whether the client said how it ended; on some wires it does not.
+    pub is_known: bool,
 }
 
 impl Outcome {
@@ -20,7 +22,7 @@ impl Outcome {
     /// use throughline_core::facts::Outcome;
     ///
     /// let result = ToolResult::text("c1".into(), "Exit code: 101\nOutput:\nerror: …");
-    /// assert_eq!(Outcome::of(&result), Outcome { failed: true, exit: Some(101) });
+    /// assert_eq!(Outcome::of(&result), Outcome { failed: true, exit: Some(101), is_known: true });
     /// ```
     pub fn of(result: &ToolResult) -> Self {
         Self::of_text(result, &result.content.to_text())
@@ -30,7 +32,7 @@ impl Outcome {
     pub(super) fn of_text(result: &ToolResult, text: &str) -> Self {
         let exit = ResultFrame::read(text).exit;
         let failed = result.is_error.unwrap_or(false) || exit.is_some_and(|code| code != 0);
-        Self { failed, exit }
+        Self { failed, exit, is_known: exit.is_some() || result.is_error.is_some() }
     }
 }
 
@@ -201,15 +203,15 @@ mod tests {
         assert_eq!(of("Exit code 2\nls: no such file").exit, Some(2));
         assert_eq!(of("Chunk ID: 1\nWall time: 0.1\nProcess exited with code 0\nOutput:\nok").exit, Some(0));
         let own = format!("{}[exit status 101]", "a line\n".repeat(200));
-        assert_eq!(of(&own), Outcome { failed: true, exit: Some(101) });
+        assert_eq!(of(&own), Outcome { failed: true, exit: Some(101), is_known: true });
         let json = format!(
             r#"{{"output":"{}","metadata":{{"exit_code":1,"duration_seconds":2}}}}"#,
             "x".repeat(900)
         );
-        assert_eq!(of(&json), Outcome { failed: true, exit: Some(1) });
+        assert_eq!(of(&json), Outcome { failed: true, exit: Some(1), is_known: true });
         let background = "<retrieval_status>success</retrieval_status>\n\n<task_id>b1</task_id>\n\n\
             <status>completed</status>\n\n<exit_code>1</exit_code>\n\n<output>\nFAIL</output>";
-        assert_eq!(of(background), Outcome { failed: true, exit: Some(1) });
+        assert_eq!(of(background), Outcome { failed: true, exit: Some(1), is_known: true });
     }
 
     #[test]
@@ -220,7 +222,7 @@ mod tests {
             "a.rs: \"exit_code\": 3",
             "docs.md:3:Process exited with code 1",
         ] {
-            assert_eq!(of(text), Outcome { failed: false, exit: None }, "{text}");
+            assert_eq!(of(text), Outcome { failed: false, exit: None, is_known: false }, "{text}");
         }
     }
 

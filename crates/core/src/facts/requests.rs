@@ -48,9 +48,12 @@ impl Requests {
         if ask.text.len() > LONGEST {
             ask.text = crate::text::middle_cut(&ask.text, LONGEST);
         }
-        match ask.overrides {
-            Some(Override::Everything) => self.supersede(usize::MAX, &ask.message),
-            Some(Override::LastRequest) => self.supersede(1, &ask.message),
+        match &ask.overrides {
+            Some(Override::Everything) => self.supersede(usize::MAX, &ask.message, |_| true),
+            Some(Override::LastRequest) => self.supersede(1, &ask.message, |_| true),
+            Some(Override::Topic(topic)) => {
+                self.supersede(usize::MAX, &ask.message, |request| speaks_of(&request.ask.text, topic));
+            }
             None => {}
         }
         self.0.push(Request { ask, seen, superseded_by: None, is_withdrawn: false });
@@ -58,9 +61,9 @@ impl Requests {
         self.0.last().map(|request| &request.ask)
     }
 
-    fn supersede(&mut self, most: usize, by: &MessageId) {
+    fn supersede(&mut self, most: usize, by: &MessageId, is_meant: impl Fn(&Request) -> bool) {
         let tasks = self.0.iter_mut().rev().filter(|request| request.is_in_force() && request.names_task());
-        for request in tasks.take(most) {
+        for request in tasks.filter(|request| is_meant(request)).take(most) {
             request.superseded_by = Some(by.clone());
         }
     }
@@ -73,6 +76,11 @@ impl Requests {
     /// Those in force, oldest first.
     pub fn in_force(&self) -> impl DoubleEndedIterator<Item = &Request> {
         self.0.iter().filter(|request| request.is_in_force())
+    }
+
+    /// Those that something later took the place of, oldest first.
+    pub fn superseded(&self) -> impl DoubleEndedIterator<Item = &Request> {
+        self.0.iter().filter(|request| request.superseded_by.is_some() && !request.is_withdrawn)
     }
 
     /// The newest that was not withdrawn.
@@ -100,6 +108,16 @@ impl Requests {
     }
 }
 
+/// Returns true if the words of a topic stand together in a text.
+fn speaks_of(text: &str, topic: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let (text, topic) = (words(text), words(topic));
+    !topic.is_empty() && text.windows(topic.len()).any(|window| window == topic)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +143,20 @@ mod tests {
         assert_eq!(in_force.len(), 2);
         assert!(in_force[0].starts_with("Ignore everything"));
         assert!(said.directives().all(|directive| !directive.sentence.contains("generics")));
+    }
+
+    #[test]
+    fn giving_up_a_topic_supersedes_the_requests_about_it() {
+        let said = requests(&[
+            "Please port the ledger to Rust.",
+            "Write the changelog.",
+            "Also add --verify to the port.",
+            "Forget the port. We do something else: a paper on leases.",
+        ]);
+        let in_force: Vec<&str> = said.in_force().map(|request| request.ask.text.as_str()).collect();
+        assert_eq!(in_force.len(), 2, "{in_force:?}");
+        assert_eq!(in_force[0], "Write the changelog.");
+        assert_eq!(said.superseded().count(), 2);
     }
 
     #[test]

@@ -213,14 +213,17 @@ impl Pipeline {
         preparation: &mut Preparation,
         journal: &mut J,
     ) -> Result<bool, J::Error> {
-        let strategies = self.profile.compact.as_ref().map(|limits| limits.strategies.clone());
-        for strategy in strategies.unwrap_or_default() {
-            let draft = self.consider(&preparation.moment, preparation.due, |compaction, counter, known| {
-                let mut digest =
-                    |wanted: DigestWanted<'_>, counter: &mut Counter| known.archive.digest(&wanted, counter);
-                compaction.offline(strategy, counter, &mut digest)
-            });
-            if self.settle(preparation, strategy, draft, journal)? {
+        if self.compact_by_strategies(preparation, journal)? {
+            return Ok(true);
+        }
+        // What can't be sent at all is replaced even if the result leaves less room than it should.
+        let limit = self.hard_limit();
+        let is_too_large = self.profile.guarantee && self.tokens() > limit;
+        if let Some(due) = preparation.due.filter(|due| is_too_large && due.threshold < limit) {
+            preparation.due = Some(Due { threshold: limit, ..due });
+            let done = self.compact_by_strategies(preparation, journal)?;
+            preparation.due = Some(due);
+            if done {
                 return Ok(true);
             }
         }
@@ -235,6 +238,26 @@ impl Pipeline {
             }
             Some(_) | None => Ok(false),
         }
+    }
+
+    /// Tries the profile's strategies in their order. Returns true if one worked.
+    fn compact_by_strategies<J: Journal>(
+        &mut self,
+        preparation: &mut Preparation,
+        journal: &mut J,
+    ) -> Result<bool, J::Error> {
+        let strategies = self.profile.compact.as_ref().map(|limits| limits.strategies.clone());
+        for strategy in strategies.unwrap_or_default() {
+            let draft = self.consider(&preparation.moment, preparation.due, |compaction, counter, known| {
+                let mut digest =
+                    |wanted: DigestWanted<'_>, counter: &mut Counter| known.archive.digest(&wanted, counter);
+                compaction.offline(strategy, counter, &mut digest)
+            });
+            if self.settle(preparation, strategy, draft, journal)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The most tokens that can be sent: the window less what an answer needs.

@@ -61,6 +61,7 @@ pub fn notes(material: &mut Material<'_>, budget: u64, counter: &mut Counter) ->
     page.section(&heading(2), |page| {
         parts::instructions(page, material.instructions);
         words::write(page, facts, kept, words::Room { most: shares.words, guarantee });
+        words::write_superseded(page, facts, shares.small);
         parts::answers(page, facts, kept, shares.small);
     });
     page.section(&heading(3), |page| parts::files(page, facts, shares.files));
@@ -87,9 +88,13 @@ pub fn summary(material: &mut Material<'_>, budget: u64, counter: &mut Counter) 
     page.fixed(SUMMARY_SECTIONS[4], |page| parts::commands(page, facts, shares.small));
     page.fixed(SUMMARY_SECTIONS[5], |page| {
         words::write(page, facts, kept, words::Room { most: shares.words, guarantee });
+        words::write_superseded(page, facts, shares.small);
         parts::answers(page, facts, kept, shares.small);
     });
-    page.fixed(SUMMARY_SECTIONS[6], |page| parts::pending(page, facts));
+    page.fixed(SUMMARY_SECTIONS[6], |page| {
+        parts::handles(page, facts, kept);
+        parts::pending(page, facts);
+    });
     page.fixed(SUMMARY_SECTIONS[7], |page| parts::results(page, facts, kept, shares.results));
     page.fixed(SUMMARY_SECTIONS[8], |page| parts::next_step(page, facts));
     page.section("# Details from the record", |page| parts::details(page, material.digest, kept));
@@ -120,7 +125,8 @@ pub fn handoff(material: &mut Material<'_>, budget: u64, counter: &mut Counter) 
         parts::state(page, facts, kept, shares.state);
     });
     page.section("## What binds", |page| {
-        words::write(page, facts, kept, words::Room { most: shares.words, guarantee })
+        words::write(page, facts, kept, words::Room { most: shares.words, guarantee });
+        words::write_superseded(page, facts, shares.small);
     });
     page.section("## Files", |page| parts::files(page, facts, shares.files));
     page.section("## Commands and problems", |page| {

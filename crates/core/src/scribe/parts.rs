@@ -2,18 +2,13 @@
 
 use super::DigestWanted;
 use super::page::Page;
-use crate::MessageId;
 use crate::classify::DirectiveKind;
 use crate::facts::{Facts, Request, Status, Touch};
+use crate::recall::short_id;
 use crate::text::{head, middle_cut, one_line};
 use crate::tokens::Counter;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
-
-/// The beginning of a message's id: enough to find the message that a line rests on.
-pub(super) fn short_id(id: &MessageId) -> &str {
-    head(id.as_str(), 8)
-}
 
 pub(super) fn title(page: &mut Page<'_>, facts: &Facts) {
     if let Some(first) = facts.requests().first_task() {
@@ -31,11 +26,7 @@ pub(super) fn instructions(page: &mut Page<'_>, instructions: Option<&str>) {
 /// The first request in force and the newest one.
 pub(super) fn request(page: &mut Page<'_>, facts: &Facts) {
     let line = |name: &str, request: &Request| {
-        format!(
-            "{name} request [{}]: {}",
-            head(request.ask.message.as_str(), 8),
-            one_line(&request.ask.text, 200)
-        )
+        format!("{name} request [{}]: {}", short_id(&request.ask.message), one_line(&request.ask.text, 200))
     };
     let (first, newest) = (facts.requests().first_task(), facts.requests().newest());
     if let Some(first) = first {
@@ -55,7 +46,8 @@ pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
             true => one_line(&ask.text, 200),
             false => passages.join("\n"),
         };
-        page.line(&format!("Newest request [{}]: {text}", short_id(&ask.message)));
+        let by = super::words::by_whom(newest);
+        page.line(&format!("Newest request [{}{by}]: {text}", short_id(&ask.message)));
     }
     if let Some(said) = facts.last_answer()
         && !kept.contains(said.text.trim())
@@ -66,10 +58,7 @@ pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
     if let Some(message) = facts.todos_message().filter(|_| !facts.todos().is_empty()) {
         page.line(&format!("Tasks [{}]:", short_id(message)));
     }
-    let handles = facts.open_handles().iter().filter(|handle| !kept.contains(&handle.id));
-    for handle in handles {
-        page.line(&format!("- running: {} ({})", handle.id, one_line(&handle.what, 80)));
-    }
+    handles(page, facts, kept);
     pending(page, facts);
     let failing = facts.tests().iter().rev().filter(|run| !run.passed).map(|run| {
         let what = if run.failing.is_empty() {
@@ -89,6 +78,15 @@ pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
             format!("- open error: {} (`{}`) [{id}]", error.line, one_line(&error.source, 80))
         }),
     );
+}
+
+/// What is still running, by the ids that the client will refer to.
+pub(super) fn handles(page: &mut Page<'_>, facts: &Facts, kept: &str) {
+    let open = facts.open_handles().iter().filter(|handle| !kept.contains(&handle.id));
+    for handle in open {
+        let output = handle.output.as_ref().map(|path| format!(", output in {path}")).unwrap_or_default();
+        page.line(&format!("- running: {} ({}){output}", handle.id, one_line(&handle.what, 80)));
+    }
 }
 
 /// The list of tasks, what is open first.
@@ -160,7 +158,8 @@ pub(super) fn commands(page: &mut Page<'_>, facts: &Facts, most: u64) {
             Some(outcome) => match (outcome.failed, outcome.exit) {
                 (true, Some(code)) => format!("failed, exit {code}"),
                 (true, None) => "failed".to_owned(),
-                (false, _) => "ok".to_owned(),
+                (false, _) if outcome.is_known => "ok".to_owned(),
+                (false, _) => "ended, unclear how".to_owned(),
             },
             None => "running".to_owned(),
         };

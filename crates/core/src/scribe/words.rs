@@ -4,6 +4,7 @@ use super::page::Page;
 use crate::MessageId;
 use crate::compaction::REQUESTS_SHARE;
 use crate::facts::{Facts, Request};
+use crate::recall::short_id;
 use crate::text;
 use std::collections::HashSet;
 
@@ -16,7 +17,8 @@ pub(super) struct Room {
     pub(super) guarantee: bool,
 }
 
-/// Writes the requests in force, oldest first, each with the id of its message. What `shown` already says is left out.
+/// Writes the requests in force, oldest first, each with the id of its message. What `shown` says already is left out, and
+/// so is the newest request where the page told it.
 pub(super) fn write(page: &mut Page<'_>, facts: &Facts, shown: &str, room: Room) {
     let Room { most, guarantee } = room;
     let requests: Vec<&Request> = facts.requests().in_force().collect();
@@ -36,11 +38,12 @@ pub(super) fn write(page: &mut Page<'_>, facts: &Facts, shown: &str, room: Room)
         }
     }
     // "continue" ten times is told once.
-    let mut once: HashSet<&str> = HashSet::new();
+    let mut once: HashSet<String> = HashSet::new();
     for request in requests {
         let ask = &request.ask;
-        let is_shown = ask.passages().iter().all(|passage| shown.contains(passage));
-        if !is_shown && once.insert(ask.text.trim()) {
+        let is_shown = ask.passages().iter().all(|passage| shown.contains(passage))
+            || (newest == Some(&ask.message) && page.text().contains(&ask.passages().join("\n")));
+        if !is_shown && once.insert(ask.told().into_owned()) {
             let whole = whole(request);
             let cost = page.counter().text(&whole) + 1;
             let is_promised = guarantee && is_whole.contains(&ask.message);
@@ -60,6 +63,20 @@ pub(super) fn write(page: &mut Page<'_>, facts: &Facts, shown: &str, room: Room)
     }
 }
 
+/// Names what was asked for and given up, the newest last: whoever goes on shall neither do it nor wonder about it.
+pub(super) fn write_superseded(page: &mut Page<'_>, facts: &Facts, most: u64) {
+    let superseded: Vec<&Request> = facts.requests().superseded().collect();
+    let lines = superseded.iter().rev().take(MOST_SUPERSEDED).rev().map(|request| {
+        let by = request.superseded_by.as_ref().map(short_id).unwrap_or_default();
+        let text = text::one_line(&request.ask.text, 200);
+        format!("[{}{}, superseded by {by}] {text}", short_id(&request.ask.message), by_whom(request))
+    });
+    page.lines(most, lines);
+}
+
+/// Requests that were given up and are named.
+const MOST_SUPERSEDED: usize = 5;
+
 /// Returns the tokens spent.
 fn write_pasted_rules(page: &mut Page<'_>, request: &Request, shown: &str, most: u64) -> u64 {
     let rules: Vec<&String> =
@@ -68,21 +85,22 @@ fn write_pasted_rules(page: &mut Page<'_>, request: &Request, shown: &str, most:
         return 0;
     }
     let before = page.left();
-    let lead = format!("[{}, pasted text, not the user's words]", tag(&request.ask.message));
+    let lead = format!("[{}, pasted text, not the user's words]", short_id(&request.ask.message));
     page.lines(most, std::iter::once(lead.as_str()).chain(rules.into_iter().map(String::as_str)));
     before - page.left()
 }
 
-fn tag(id: &MessageId) -> &str {
-    text::head(id.as_str(), 8)
-}
-
 fn whole(request: &Request) -> String {
-    format!("[{}{}] {}", tag(&request.ask.message), by(request), request.ask.text.trim())
+    format!("[{}{}] {}", short_id(&request.ask.message), by_whom(request), request.ask.told())
 }
 
 fn excerpt(request: &Request) -> String {
-    format!("[{}{}, in part]\n{}", tag(&request.ask.message), by(request), request.ask.passages().join("\n"))
+    format!(
+        "[{}{}, in part]\n{}",
+        short_id(&request.ask.message),
+        by_whom(request),
+        request.ask.passages().join("\n")
+    )
 }
 
 /// The sentences that bind; nothing, if none does.
@@ -92,10 +110,10 @@ fn sentences(request: &Request) -> String {
     if sentences.is_empty() {
         return String::new();
     }
-    format!("[{}{}, in part]\n{}", tag(&request.ask.message), by(request), sentences.join("\n"))
+    format!("[{}{}, in part]\n{}", short_id(&request.ask.message), by_whom(request), sentences.join("\n"))
 }
 
-fn by(request: &Request) -> &'static str {
+pub(super) fn by_whom(request: &Request) -> &'static str {
     match request.ask.author {
         crate::classify::Author::User => "",
         crate::classify::Author::Agent => ", from another agent",

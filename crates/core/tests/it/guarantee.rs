@@ -114,6 +114,89 @@ fn g_instructions_of_the_client_survive_compaction() {
 }
 
 #[test]
+fn g_open_handles_are_told_by_every_strategy() {
+    let mut said = opening();
+    said.push(call("bg", "npm run dev"));
+    said.push(result(
+        "bg",
+        "Command running in background with ID: bash_7. Output is being written to: /tmp/tasks/bash_7.output",
+    ));
+    said.extend(rounds(0, 24, 8_000));
+    for mut profile in live_profiles() {
+        let strategies = profile.compact.as_ref().expect("limits").strategies.clone();
+        for strategy in strategies {
+            profile.compact.as_mut().expect("limits").strategies = vec![strategy];
+            let sent = send(profile.clone(), 60_000, &said);
+            let name = format!("{} {}", profile.name, strategy.name());
+            assert!(sent.pass.changes.iter().any(|change| change.compacted.is_some()), "{name}");
+            assert_eq!(sent.violations, [], "{name}");
+            assert!(sent.text.contains("/tmp/tasks/bash_7.output"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn g_a_task_that_only_the_provider_can_read_stays_as_it_is() {
+    let item = serde_json::json!({"type": "agent_message", "author": "/root", "recipient": "/root/count", "content": [
+        {"type": "input_text", "text": "Message Type: NEW_TASK\nTask name: /root/count\nPayload:\n"},
+        {"type": "encrypted_content", "encrypted_content": "gAAAA"}]});
+    for (role, profile) in [Role::User, Role::System, Role::Tool]
+        .into_iter()
+        .flat_map(|role| live_profiles().map(|profile| (role, profile)))
+    {
+        let tools = Body::Unknown(serde_json::json!({"type": "additional_tools", "tools": []}));
+        let mut said = vec![Message::new(Role::System, vec![tools.clone().into()])];
+        said.extend(opening());
+        said.push(Message::new(role, vec![Body::Unknown(item.clone()).into()]));
+        said.extend(rounds(0, 24, 8_000));
+        let name = format!("{} {role:?}", profile.name);
+        let sent = send(profile, 60_000, &said);
+        assert!(sent.pass.changes.iter().any(|change| change.compacted.is_some()), "{name}");
+        let is_kept = |message: &Arc<Message>| {
+            message.blocks.iter().any(|block| block.body == Body::Unknown(item.clone()))
+        };
+        assert!(sent.messages.iter().any(is_kept), "{name}");
+        assert_eq!(sent.messages[0].blocks[0].body, tools, "{name}");
+    }
+}
+
+#[test]
+fn g_words_beside_a_result_stay_without_it() {
+    let mut said = opening();
+    said.extend(rounds(0, 10, 8_000));
+    said.push(call("beside", "ls"));
+    let mut both = result("beside", "a.rs");
+    both.blocks.push(Block::text("Also rename the crate, never its binary."));
+    said.push(both);
+    said.extend(rounds(10, 14, 8_000));
+    for profile in live_profiles() {
+        let name = profile.name.clone();
+        let sent = send(profile, 60_000, &said);
+        assert!(sent.pass.changes.iter().any(|change| change.compacted.is_some()), "{name}");
+        assert_eq!(sent.violations, [], "{name}");
+        assert!(sent.text.contains("Also rename the crate, never its binary."), "{name}");
+    }
+}
+
+#[test]
+fn g_many_unseen_results_are_shown_by_their_ends() {
+    let mut said = opening();
+    said.extend(rounds(0, 10, 8_000));
+    let ids: Vec<String> = (0..24).map(|at| format!("many_{at}")).collect();
+    let calls = ids.iter().flat_map(|id| call(id, "cat x").blocks).collect();
+    said.push(Message::new(Role::Assistant, calls));
+    let line = |id: &String| format!("{id} {}", "line of a long file\n".repeat(300));
+    let results = ids.iter().flat_map(|id| result(id, &line(id)).blocks).collect();
+    said.push(Message::new(Role::User, results));
+    for profile in live_profiles() {
+        let name = profile.name.clone();
+        let sent = send(profile, 20_000, &said);
+        assert!(sent.pass.changed(), "{name}: {:?}", sent.pass.notices);
+        assert_eq!(sent.violations, [], "{name}");
+    }
+}
+
+#[test]
 fn g_paste_then_ask_keeps_the_ask_and_does_not_make_the_paste_an_order() {
     let rules: String =
         (0..300).map(|n| format!("- You must never skip rule {n} of the handbook.\n")).collect();
@@ -129,8 +212,10 @@ fn g_paste_then_ask_keeps_the_ask_and_does_not_make_the_paste_an_order() {
         let sent = send(Profile::throughline(), 60_000, &said);
         assert!(sent.text.contains(ask));
         assert!(
-            sent.text
-                .contains(&format!("Newest request [{}]: Which of these rules", &said[1].id.as_str()[..8])),
+            sent.text.contains(&format!(
+                "Newest request [{}]: Which of these rules",
+                throughline_core::recall::short_id(&said[1].id)
+            )),
             "{}",
             sent.text
         );
@@ -157,12 +242,15 @@ fn g_tasks_in_tagged_and_long_messages_survive() {
 fn g_an_override_replaces_the_task() {
     let mut said = vec![user("Rewrite the parser as a Pratt parser.")];
     said.extend(rounds(0, 12, 8_000));
+    let at = said.len();
     let new = "Ignore everything I said so far. New plan: document the lexer in docs/lexer.md. That's the only direction now.";
     said.push(user(new));
     said.extend(rounds(12, 12, 8_000));
     let sent = send(Profile::throughline(), 60_000, &said);
     assert!(sent.text.contains(new));
-    assert!(!sent.text.contains("Pratt parser"), "{}", sent.text);
+    let [old, by] = [&said[0].id, &said[at].id].map(throughline_core::recall::short_id);
+    let told: Vec<&str> = sent.text.lines().filter(|line| line.contains("Pratt parser")).collect();
+    assert_eq!(told, [format!("[{old}, superseded by {by}] Rewrite the parser as a Pratt parser.")]);
 }
 
 #[test]

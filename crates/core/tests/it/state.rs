@@ -293,6 +293,36 @@ fn a_failed_edit_ends_with_the_next_change_of_the_file() {
 }
 
 #[test]
+fn marks_of_a_linter_before_the_tests_are_no_failed_tests() {
+    let mut session = Session::new();
+    let lint = "$ biome check\n  × This import is unused.\n\nFound 1 error.\nerror: script \"lint\" exited with code 1";
+    session.fails("bun run lint 2>&1 && bun run test 2>&1 | tail -3", lint);
+    assert!(session.facts.tests().iter().all(|run| run.passed), "{:?}", session.facts.tests());
+    session.fails("bun run test", "(fail) adds [0.1ms]\n 3 pass\n 1 fail\nRan 4 tests across 1 file.");
+    assert!(session.facts.tests().iter().any(|run| !run.passed));
+    session.call(
+        "Bash",
+        json!({"command": "bun run test 2>&1 | tail -3"}),
+        " 0 fail\n 9 expect() calls\nRan 4 tests across 1 file.",
+        Some(false),
+    );
+    assert!(session.facts.tests().iter().all(|run| run.passed), "{:?}", session.facts.tests());
+}
+
+#[test]
+fn a_run_without_a_status_is_judged_by_what_it_printed() {
+    let mut session = Session::new();
+    session.call("Bash", json!({"command": "go test ./auth"}), GO_FAIL, None);
+    assert!(session.facts.tests().iter().any(|run| !run.passed));
+    assert!(session.facts.commands().iter().all(|command| command.outcome.is_some_and(|ended| ended.failed)));
+    session.call("Bash", json!({"command": "go test ./auth"}), GO_OK, None);
+    assert!(session.facts.tests().iter().all(|run| run.passed));
+    assert!(
+        session.facts.commands().iter().all(|command| command.outcome.is_some_and(|ended| !ended.failed))
+    );
+}
+
+#[test]
 fn lines_of_the_current_state_name_their_messages() {
     let mut session = Session::new();
     session.fails("go test ./auth", GO_FAIL).fails("git push", "error: failed to push some refs");
@@ -304,7 +334,7 @@ fn lines_of_the_current_state_name_their_messages() {
     );
     session.facts.push(&Message::text(Role::Assistant, "Looking at the login."));
     let facts = &session.facts;
-    let short = |id: &throughline_core::MessageId| id.as_str().chars().take(8).collect::<String>();
+    let short = throughline_core::recall::short_id;
     let run = facts.tests().iter().find(|run| !run.passed).unwrap();
     let error = facts.open_errors().last().unwrap();
     let mut digest = |_: throughline_core::scribe::DigestWanted<'_>, _: &mut Counter| String::new();

@@ -13,14 +13,46 @@ use throughline_core::{Block, Body, Entry, Message, Role, Wire, invariants};
 pub struct GuaranteeReport {
     /// Requests by what was done for them.
     pub rungs: BTreeMap<Rung, usize>,
-    /// Requests that went as the client wrote them because nothing smaller keeps the guarantee.
-    pub originals: usize,
+    /// Requests that went as the client wrote them because nothing smaller keeps the guarantee, with the reason.
+    pub originals: Vec<(usize, String)>,
     /// What requests lacked without a reason, with the request.
     pub violations: Vec<(usize, Violation)>,
     /// What requests lacked because the window is too small for it, with the request.
     pub degraded: Vec<(usize, Violation)>,
     /// What requests lacked of [`Plan::expected`](super::Plan::expected), with the request.
     pub unexpected: Vec<(usize, String)>,
+}
+
+impl GuaranteeReport {
+    /// Adds another run's requests.
+    pub fn merge(&mut self, other: Self) {
+        for (rung, count) in other.rungs {
+            *self.rungs.entry(rung).or_default() += count;
+        }
+        self.originals.extend(other.originals);
+        self.violations.extend(other.violations);
+        self.degraded.extend(other.degraded);
+        self.unexpected.extend(other.unexpected);
+    }
+
+    /// Requests in all.
+    pub fn requests(&self) -> usize {
+        self.rungs.values().sum()
+    }
+
+    /// The share of requests for which this was done, in hundredths.
+    pub fn percent(&self, rung: Rung) -> f64 {
+        self.share(self.rungs.get(&rung).copied().unwrap_or(0))
+    }
+
+    /// The share of requests that went as the client wrote them, in hundredths.
+    pub fn originals_percent(&self) -> f64 {
+        self.share(self.originals.len())
+    }
+
+    fn share(&self, count: usize) -> f64 {
+        count as f64 * 100.0 / self.requests().max(1) as f64
+    }
 }
 
 /// Watches one run.
@@ -51,16 +83,24 @@ impl Watch {
 
     pub(super) fn push(&mut self, message: &Arc<Message>) {
         if message.role != Role::Assistant && self.expected.iter().any(|(_, is_said)| !is_said) {
-            let said = plain(&words(message));
-            self.expected.iter_mut().for_each(|(text, is_said)| *is_said |= said.contains(text.as_str()));
+            let said = words(message);
+            let (lines, said): (Vec<String>, String) = (said.lines().map(plain).collect(), plain(&said));
+            for (text, is_said) in &mut self.expected {
+                // A word or two stand in many texts: they were asked for where they stand alone.
+                let is_alone = lines.contains(text);
+                *is_said |= if text.len() < SHORT { is_alone } else { said.contains(text.as_str()) };
+            }
         }
         self.history.push(Entry::of(message.clone(), Default::default()));
     }
 
-    pub(super) fn count(&mut self, pass: &Pass) {
+    pub(super) fn count(&mut self, number: usize, pass: &Pass) {
         *self.report.rungs.entry(pass.rung()).or_default() += 1;
         let is_refused = pass.notices.iter().any(|notice| matches!(notice, Notice::StillOver { .. }));
-        self.report.originals += usize::from(is_refused && !pass.changed());
+        if is_refused && !pass.changed() {
+            let why = pass.notices.iter().map(Notice::to_string).collect::<Vec<_>>().join("; ");
+            self.report.originals.push((number, why));
+        }
     }
 
     /// Holds a request that was changed against what was recorded: in between only whole messages are added.
@@ -107,6 +147,9 @@ impl Watch {
         }
     }
 }
+
+/// Bytes of a text that may stand in another one by chance.
+const SHORT: usize = 40;
 
 /// The words of a message that the model did not write, without results.
 fn words(message: &Message) -> String {

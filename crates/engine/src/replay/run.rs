@@ -132,7 +132,7 @@ impl Lane {
 
     fn check_guarantee(&mut self, pass: &Pass, asked: &Asked<'_>) {
         let Some(watch) = &mut self.watch else { return };
-        watch.count(pass);
+        watch.count(asked.number, pass);
         let shown = self.pipeline.messages();
         let known = self.pipeline.knowledge().read();
         let check_wires = asked.plan.check_wires;

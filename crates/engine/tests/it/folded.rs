@@ -64,6 +64,7 @@ struct Session {
     profile: Profile,
     minute: i64,
     calls: u32,
+    said: u32,
 }
 
 impl Session {
@@ -72,7 +73,7 @@ impl Session {
         let meta = Meta::new("s".into(), jiff::Timestamp::UNIX_EPOCH, "throughline");
         let writer = Writer::create(&home, meta, SyncPolicy::Never).unwrap();
         let journal = LedgerJournal::new(writer, dir);
-        Self { home, journal, pipeline: Self::pipeline(&profile), profile, minute: 0, calls: 0 }
+        Self { home, journal, pipeline: Self::pipeline(&profile), profile, minute: 0, calls: 0, said: 0 }
     }
 
     fn pipeline(profile: &Profile) -> Pipeline {
@@ -89,6 +90,9 @@ impl Session {
     }
 
     fn say(&mut self, mut message: Message) {
+        // Texts name messages by their ids: the same session has the same ones.
+        self.said += 1;
+        message.id = format!("message-{}", self.said).into();
         message.at = Some(self.now());
         message.parent = self.pipeline.view().head().cloned();
         let origin = self.journal.append(Record::Message(Box::new(message.clone()))).unwrap();

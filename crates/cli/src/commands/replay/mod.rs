@@ -1,3 +1,4 @@
+mod check;
 mod page;
 
 use crate::context::Context;
@@ -15,7 +16,7 @@ use throughline_engine::replay::{NeededReport, Plan, Recording, SessionReport, S
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  throughline replay 7c1f3a52\n  throughline replay ~/.claude/projects/*/*.jsonl --window 100000\n  throughline replay rollout.jsonl --profile throughline,codex --html replay.html"
+    after_help = "Examples:\n  throughline replay 7c1f3a52\n  throughline replay ~/.claude/projects/*/*.jsonl --window 100000\n  throughline replay rollout.jsonl --profile throughline,codex --html replay.html\n  throughline replay rollout.jsonl --check --window 60000"
 )]
 pub(crate) struct Replay {
     /// Recorded sessions: ids, ledgers, or transcripts of Claude Code and Codex.
@@ -42,6 +43,9 @@ pub(crate) struct Replay {
     /// With --json: each request, too.
     #[arg(long)]
     series: bool,
+    /// Check that every request holds what it must, on all wires: the profiles run as on live traffic. Fails if one does not.
+    #[arg(long, conflicts_with_all = ["html", "series", "cache"])]
+    check: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -68,6 +72,10 @@ impl Replay {
         }
         if reports.is_empty() {
             bail!("nothing could be replayed");
+        }
+        if self.check {
+            let passed = check::print(context, &reports, plan.window)?;
+            return Ok(if passed && failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         let summaries = Summary::of(&reports);
         if let Some(path) = &self.html {
@@ -103,6 +111,10 @@ impl Replay {
     fn plan(&self, context: &Context) -> anyhow::Result<Plan> {
         let profiles: Vec<Profile> =
             self.profile.iter().map(|name| context.profile(Some(name))).collect::<anyhow::Result<_>>()?;
+        let profiles = match self.check {
+            true => profiles.into_iter().map(Profile::live).collect(),
+            false => profiles,
+        };
         let (ttl, timed) = match self.cache {
             CacheArg::Short => (Ttl::Short, true),
             CacheArg::Long => (Ttl::Long, true),
@@ -110,7 +122,8 @@ impl Replay {
         };
         Ok(Plan {
             model: self.model.clone(),
-            judge: !self.no_judge,
+            judge: !self.no_judge && !self.check,
+            check_wires: self.check,
             ttl,
             timed,
             ..Plan::new(profiles, self.window)

@@ -141,6 +141,57 @@ fn node_count(line: &str, word: &str) -> Option<u64> {
     line.trim_start_matches(['#', 'ℹ', ' ']).strip_prefix(word)?.strip_prefix(' ')?.trim().parse().ok()
 }
 
+/// How a run ended by the line in which its runner sums up: true if it failed. Maven, Gradle, .NET, RSpec, ExUnit, PHPUnit, CTest, Swift,
+/// Deno, Flutter and Django each have their own.
+fn run_failed(line: &str) -> Option<bool> {
+    const FAILED: [&str; 7] = [
+        "BUILD FAILED",
+        "BUILD FAILURE",
+        "[INFO] BUILD FAILURE",
+        "FAILURES!",
+        "Some tests failed.",
+        "FAILED (failures=",
+        "FAILED (errors=",
+    ];
+    const PASSED: [&str; 5] =
+        ["BUILD SUCCESSFUL", "BUILD SUCCESS", "[INFO] BUILD SUCCESS", "All tests passed!", "OK ("];
+    if FAILED.iter().any(|start| line.starts_with(start)) {
+        return Some(true);
+    }
+    if PASSED.iter().any(|start| line.starts_with(start)) {
+        return Some(false);
+    }
+    let is_summary = line.starts_with("Failed!")
+        || line.starts_with("Passed!")
+        || line.starts_with("Executed ")
+        || line.contains("Tests run:")
+        || line.contains("tests failed out of")
+        || line.contains(" examples, ")
+        || (line.contains(" | ") && line.contains(" passed"))
+        || (line.contains(" tests, ") && line.contains(" failure"));
+    if !is_summary || line.len() > 200 {
+        return None;
+    }
+    let words: Vec<&str> = line.split([' ', ',', '(', ')', '|']).filter(|word| !word.is_empty()).collect();
+    let is_failed = |word: &str| {
+        let word = word.trim_end_matches([':', '.']).to_ascii_lowercase();
+        ["failed", "failure", "failures", "errors", "error"].contains(&word.as_str())
+    };
+    let number = |word: Option<&&str>| word.and_then(|word| word.parse::<u64>().ok());
+    let mut counts = words.iter().enumerate().filter(|(_, word)| is_failed(word)).filter_map(|(at, word)| {
+        // `Failures: 1` counts behind the word, `1 failure` before it; `1 tests failed` one word further.
+        match word.ends_with(':') {
+            true => number(words.get(at + 1)),
+            false => {
+                let before = at.checked_sub(1).and_then(|before| number(words.get(before)));
+                before.or_else(|| at.checked_sub(2).and_then(|before| number(words.get(before))))
+            }
+        }
+    });
+    let first = counts.next()?;
+    Some(first > 0 || counts.any(|count| count > 0))
+}
+
 pub(super) const LINE_FORMS: &[LineForm] = line_forms! {
     TestFailed |line| first_word(line.strip_prefix("--- FAIL: ")?),
         matches [("--- FAIL: TestLogin (0.01s)", "TestLogin"), ("--- FAIL: TestA/case_1 (0.00s)", "TestA/case_1")],
@@ -241,9 +292,33 @@ pub(super) const LINE_FORMS: &[LineForm] = line_forms! {
         matches [("DONE 100 tests in 3s", "DONE 100 tests in 3s")], rejects ["DONE 3 tests, 1 failure in 2s", "DONE"];
     RunFailed |line| node_count(line, "fail").is_some_and(|count| count > 0).then_some(line),
         matches [("# fail 2", "# fail 2"), ("ℹ fail 1", "ℹ fail 1")], rejects ["# fail 0", "fail fast"];
+    RunFailed |line| (run_failed(line) == Some(true)).then_some(line),
+        matches [
+            ("[ERROR] Tests run: 5, Failures: 1, Errors: 0, Skipped: 0", "Tests run: 5, Failures: 1, Errors: 0, Skipped: 0"),
+            ("Failed!  - Failed:     1, Passed:     4, Skipped:     0, Total:     5", "Failed!  - Failed:     1, Passed:     4, Skipped:     0, Total:     5"),
+            ("5 examples, 1 failure", "5 examples, 1 failure"),
+            ("80% tests passed, 1 tests failed out of 5", "80% tests passed, 1 tests failed out of 5"),
+            ("Executed 5 tests, with 1 failure (0 unexpected) in 0.1 (0.1) seconds", "Executed 5 tests, with 1 failure (0 unexpected) in 0.1 (0.1) seconds"),
+            ("FAILED | 4 passed | 1 failed (12ms)", "FAILED | 4 passed | 1 failed (12ms)"),
+            ("BUILD FAILED in 3s", "BUILD FAILED in 3s"),
+        ],
+        rejects ["Tests run: 5, Failures: 0, Errors: 0", "5 examples, 0 failures", "the build failed"];
+    RunPassed |line| (run_failed(line) == Some(false)).then_some(line),
+        matches [
+            ("[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 0", "Tests run: 5, Failures: 0, Errors: 0, Skipped: 0"),
+            ("Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5", "Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5"),
+            ("5 tests, 0 failures", "5 tests, 0 failures"),
+            ("100% tests passed, 0 tests failed out of 5", "100% tests passed, 0 tests failed out of 5"),
+            ("ok | 5 passed | 0 failed (12ms)", "ok | 5 passed | 0 failed (12ms)"),
+            ("BUILD SUCCESSFUL in 3s", "BUILD SUCCESSFUL in 3s"),
+            ("OK (5 tests, 9 assertions)", "OK (5 tests, 9 assertions)"),
+        ],
+        rejects ["5 tests, 2 failures", "OK then", "all tests passed yesterday"];
+    RunPassed |line| (line == "0 fail").then_some(line),
+        matches [("0 fail", "0 fail")], rejects ["10 fail", "0 failures expected"];
     RunPassed |line| node_count(line, "fail").is_some_and(|count| count == 0).then_some(line),
         matches [("# fail 0", "# fail 0")], rejects ["# fail 3", "# pass 0"];
-    RunFailed |line| (line.ends_with("ERROR task failed") || line.starts_with("make: *** ") || line.starts_with("npm ERR! ") || line.starts_with("ELIFECYCLE") || line.contains("ELIFECYCLE  Command failed") || line.starts_with("error: script \"") || line.starts_with("error: Recipe `")).then_some(line),
+    RunFailed |line| (line.ends_with("ERROR task failed") || line.starts_with("make: *** ") || line.starts_with("npm ERR! ") || line.starts_with("ELIFECYCLE") || line.contains("ELIFECYCLE  Command failed") || (line.starts_with("error: script \"") && line.contains("test")) || line.starts_with("error: Recipe `")).then_some(line),
         matches [("[test] ERROR task failed", "ERROR task failed"), ("make: *** [test] Error 2", "make: *** [test] Error 2"), ("error: script \"test\" exited with code 1", "error: script \"test\" exited with code 1")],
-        rejects ["make: Nothing to be done for 'test'.", "npm notice"];
+        rejects ["make: Nothing to be done for 'test'.", "npm notice", "error: script \"lint\" exited with code 1"];
 };

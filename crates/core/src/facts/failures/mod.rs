@@ -131,8 +131,8 @@ impl Failures {
         self.errors.all()
     }
 
-    /// Takes in the result of a shell call.
-    pub(super) fn shell(&mut self, result: &ShellResult<'_>, cwd: Option<&str>) {
+    /// Takes in the result of a shell call. Returns true if a step of it failed, nothing if that can't be told.
+    pub(super) fn shell(&mut self, result: &ShellResult<'_>, cwd: Option<&str>) -> Option<bool> {
         let steps = CommandLine::read(result.command).steps();
         let is_masked =
             |step: &Step| step.status == StepStatus::Masked || result.status == ShellStatus::Hidden;
@@ -140,17 +140,24 @@ impl Failures {
             steps.iter().map(|step| self.placed(step, result.folder, cwd)).collect();
         let report = checks.iter().any(Option::is_some).then(|| Report::read(result.output));
         let mut culprit = None;
+        let (mut has_failed, mut is_unclear) = (false, false);
         for (at, step) in steps.iter().enumerate() {
             let check = checks.get(at).and_then(Option::as_ref);
-            let is_hidden = is_masked(step);
+            let is_hidden = is_masked(step) || !result.outcome.is_known;
+            let says_nothing = || !errors::says_failed(result.output);
             let verdict = match (check, &report) {
                 (Some(placed), Some(report)) => {
-                    let status = if is_hidden { None } else { Some(result.outcome.failed) };
-                    check_verdict(
-                        &placed.check,
-                        status,
-                        &CheckOutput { step, steps: &steps, report, output: result.output },
-                    )
+                    let status = (!is_hidden).then_some(result.outcome.failed);
+                    let shown = CheckOutput { step, steps: &steps, report, output: result.output };
+                    match check_verdict(&placed.check, status, &shown) {
+                        // Where no status is given for any command, one that reports no failure passed.
+                        Verdict::Unknown
+                            if !is_masked(step) && says_nothing() && !report.says_nothing_ran() =>
+                        {
+                            Verdict::Passed
+                        }
+                        verdict @ (Verdict::Passed | Verdict::Failed | Verdict::Unknown) => verdict,
+                    }
                 }
                 (_, _) => match (is_hidden, result.outcome.failed) {
                     (false, false) => Verdict::Passed,
@@ -166,6 +173,8 @@ impl Failures {
                 self.test_run(result, placed, verdict, report);
             }
             let nature = StepNature::of(step);
+            has_failed |= verdict == Verdict::Failed;
+            is_unclear |= verdict == Verdict::Unknown;
             match verdict {
                 Verdict::Passed => match check {
                     Some(placed) => self.errors.close_checks(placed),
@@ -198,6 +207,7 @@ impl Failures {
         {
             self.last_folder = Some(folder);
         }
+        if has_failed { Some(true) } else { (!is_unclear).then_some(false) }
     }
 
     /// Takes in the result of an edit or a write.

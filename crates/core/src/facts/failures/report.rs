@@ -128,6 +128,14 @@ impl Report {
         self.has_failed_run || !self.failed.is_empty() || !self.failed_targets.is_empty()
     }
 
+    /// Returns true if the output says how a run or a target of it ended.
+    pub(super) fn sums_up(&self) -> bool {
+        self.has_failed_run
+            || self.has_passed_run
+            || !self.failed_targets.is_empty()
+            || !self.passed_targets.is_empty()
+    }
+
     /// Whether something in the output says that tests passed, and nothing that any failed.
     pub(super) fn says_passed(&self) -> bool {
         !self.says_failed() && (self.has_passed_run || !self.passed_targets.is_empty())

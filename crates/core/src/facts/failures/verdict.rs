@@ -26,6 +26,10 @@ pub(super) struct CheckOutput<'a> {
 pub(super) fn check_verdict(check: &Check, failed: Option<bool>, shown: &CheckOutput<'_>) -> Verdict {
     let CheckOutput { step, steps, report, output } = shown;
     let said = match check.kind {
+        // What a linter marks looks like a failed test: without a line that sums up, the tests may not have run.
+        CheckKind::Test if report.says_failed() && !report.sums_up() && follows_check(step, steps) => {
+            Verdict::Unknown
+        }
         CheckKind::Test if report.says_failed() => Verdict::Failed,
         CheckKind::Test if report.says_passed() && (report.has_passed_run || !is_cut(step, output)) => {
             Verdict::Passed
@@ -54,6 +58,12 @@ pub(super) fn check_verdict(check: &Check, failed: Option<bool>, shown: &CheckOu
         }
         None => printed_status(steps, output).unwrap_or(said),
     }
+}
+
+/// Returns true if another check runs before a step of the same command line.
+fn follows_check(step: &Step, steps: &[Step]) -> bool {
+    let before = steps.iter().take_while(|other| !std::ptr::eq(*other, step));
+    before.filter_map(Check::of_step).next().is_some()
 }
 
 /// Without a sign in the output, a build that is followed by other steps may have failed or not.
