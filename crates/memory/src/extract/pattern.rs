@@ -1,3 +1,3 @@
 //! Patterns over what people write; see [`throughline_core::pattern`].
 
-pub(crate) use throughline_core::{pattern::Pattern, patterns};
+pub(crate) use throughline_core::{pattern::Pattern, pattern_groups, patterns};

@@ -3,7 +3,7 @@
 //! A wish acts at once, so a false one costs more than one that was missed: what is quoted, pasted or asked is none, nor is a reminder for
 //! the work at hand ("don't forget to run the tests"), nor an idiom ("forget it"), nor a feature ("remember the scroll position").
 
-use super::pattern::patterns;
+use super::pattern::pattern_groups;
 use super::said::{Sentence, sentences, without_quotes};
 use super::terms::terms;
 
@@ -42,36 +42,11 @@ impl Wish {
     }
 }
 
-const LEAD: &str = r"^(?:(?:please|pls|plz|hey|hi|ok|okay|yes|yeah|no|also|and|so|but|oh|btw|by the way|fyi|actually|great|thanks|claude|codex|can you|could you|would you|will you|i want you to|i'd like you to|i need you to|you should|you must|you can|you may|let's|make sure to|make sure you|be sure to|for the record|for next time|from now on|going forward|in (?:the )?future)[,:!]?\s+)*";
-
-patterns! {
-    LEADS = LEAD;
-    QUESTION = r"[?？]\s*$|吗\s*[?？。]?\s*$|\bdo you (?:still )?remember\b|\bdid you (?:forget|remember)\b|还记得|记不记得|记得吗";
-    POLITE = r"^(?:can|could|would|will) you (?:please )?(?:remember|forget|make a note)\b|^(?:can|could|would) you .{0,40}(?:your memory|your memories)|能(?:不能)?(?:帮我)?(?:记住|记一下|忘掉)|可以(?:帮我)?(?:记住|记一下|忘掉)";
-    DURABLE = r"\b(?:always|never|every|each|whenever|from now on|going forward|in (?:the )?future|by default|all (?:my|our|the) (?:projects|repos)|any more|anymore)\b|以后|今后|每次|总是|始终|永远|一律|从现在|默认|都要|所有项目";
-    STATES = r"\b(?:is|are|am|was|were|must|should|has|have|needs?|uses?|prefers?|likes?|hates?|wants?|goes|lives?|runs?|owns?|always|never|can't|cannot|don't|doesn't|isn't|aren't|will|won't|means?|requires?|expires?|starts?|ends?|happens?|belongs?|works?)\b|\b\w+'s (?:a|an|the|not)\b|\b(?:i'm|we're|it's|they're|i've|we've)\b";
-    REMEMBER = r"^(?:remember|memori[sz]e)(?P<that>\s+(?:that|this|it|these|the following))?\s*(?P<mark>[,:—–-]+)?\s*";
-    REMEMBER_ASIDE = r"^(?:remember|memori[sz]e)\s+(?:when|how|why|who|what|where|whether|if|last|back|the time|me\b|us\b|him\b|her\b|them\b)";
-    REMEMBER_TO = r"^(?:remember|don't forget|do not forget|never forget)\s+to\s+";
-    SAVE = r"^(?:(?:save|add|store|put|write|commit|record)\s+(?:this|that|it|the following)?\s*(?:to|in|into|down in)\s+(?:your |the )?(?:long[- ]term )?memor(?:y|ies)|(?:make|take) (?:a )?note(?: of this| that)?|for (?:your )?future reference|note (?:this )?for (?:the )?(?:future|later|next time))\s*(?:that\b)?\s*[,:—–-]*\s*";
-    NOT_FORGET = r"^(?:don't|do not|never) forget\s+(?:that\s+|[:,]\s*)";
-    FROM_NOW = r"(?:^|[,;]\s*)(?:please |and |so |ok,? )*(?:from now on|going forward|from here on|from today on)\s*[,:]?\s+(?P<what>\S.*)$|^(?P<tail>\S.{6,}?),?\s+(?:from now on|going forward)\s*[.!]?$";
-    BACK = r"^(?:remember|memori[sz]e|don't forget|save|note|keep)\s+(?:that|this|it|all (?:of )?(?:this|that))(?:\s+(?:for (?:the )?(?:future|later|next time)|please|from now on|to memory|in mind))*\s*[.!]*$";
-    TAIL = r"[,;—–-]+\s*(?:please )?(?:remember|don't forget)\s+(?:that|this|it)?(?:\s+please)?\s*[.!]*$";
-    IDIOM = r"^(?:forget|never ?mind)\s+(?:about\s+)?(?:it|that|this|them|him|her|what i just|everything|all of (?:it|that))\s*(?:[.,!;—–-]|$)";
-    FORGET = r"^(?:forget|unlearn|stop remembering|no need to remember|you (?:no longer need to|don't need to|can stop) remember(?:ing)?)\s+(?P<what>(?:about\s+)?(?:that\s+(?:i|we|the|my|our|you|this|there|it|all)\b|that\s+(?:[^\s,;:.]+\s+){1,6}(?:is|are|was|were|will|should|must|can|may|go|goes|use|uses|has|have|needs?|runs?|lives?|belongs?)\b|(?:what|everything|anything|all) (?:i|we|you|about|i've|that i)\b|(?:my|our|your)\s+|(?:the|that|this|any) (?:\S+\s+){0,6}(?:rule|rules|preference|preferences|memory|memories|note|notes|fact|convention|instruction|advice|reminder)\b|(?:rule|preference|memory|note)\b).*)$";
-    UNSAVE = r"^(?:remove|delete|erase|drop|clear|wipe|take)\s+(?P<a>.+?)\s+(?:from|out of)\s+(?:your |the )?(?:long[- ]term )?(?:memories|your memory|what you (?:know|remember))|^(?:remove|delete|erase|drop|clear)\s+(?:the|that|your|any|my)\s+(?:memory|memories|note you (?:saved|made))\s+(?:about|of|on|that|called|named|for|regarding)\s+(?P<b>.+)$|^(?:remove|delete|erase|drop|clear)\s+(?P<c>.+?)\s+from your memory";
-    FOR_NOW = r"\bfor (?:now|the moment|today|this (?:one|time|task|pr|commit))\b|\bright now\b|这次|暂时|先别";
-    ZH_LEAD = r"^(?:请你?|麻烦你?|帮我|你要|你得|务必|一定要|好的?|嗯|对了|另外|还有|所以|那|哦|可以|能不能|能)*[，,：:]?\s*(?:请|帮我)?";
-    ZH_REMEMBER = r"^(?:记住|牢记|记下来?|记一下|请记得|存(?:到|进)记忆(?:里|中)?|写(?:到|进)记忆(?:里|中)?)了?\s*(?P<mark>[，,：:、]*)\s*";
-    ZH_FEATURE = r"^(?:记住|忘记|忘掉)(?:密码|登录|用户名|滚动|位置|状态|选项|功能|账号)";
-    ZH_STATES = r"^(?:我|我们|这个|这里|本|该|以后|今后|每次|不要|别|要|必须|总是|用|所有|在|一定|永远|千万)|是|在|必须|要|不|用|都|应该|叫|归|由";
-    ZH_NOT_FORGET = r"^(?:别|不要|千万别|千万不要)忘(?:了|记|掉)\s*[，,：:]?\s*";
-    ZH_FACT = r"^(?:我|我们|这个项目|本项目|这里|团队|公司|客户|线上|生产)";
-    ZH_LATER = r"^(?:以后|今后|从现在(?:开始|起)|从今(?:天|以后)|往后)[，,：:]?\s*(?:都|请|不要|别|要|必须|一律|每次|再也|所有|统一|用|只|写|在|的|你)";
-    ZH_BACK = r"^(?:记住|记下来?|记一下)(?:这个|这点|这一点|这条|了|吧|哦|啊)*[。！!]*$";
-    ZH_FORGET = r"^(?:忘掉|忘了关于|忘记关于|不用再?记(?:住|着)?|不要再记(?:住|着)?|别再记(?:住|着)?|不必再记|(?:忘记|忘了)(?P<of>我(?:说|讲|提)|我的|那条|这条|那个|这个|之前|刚才|所有关于|有关))\s*[，,：:]?";
-    ZH_TAKE = r"^把(?P<a>.+?)(?:忘掉|忘了|忘记|从(?:你的)?记忆(?:里|中)?(?:删掉|删除|去掉|移除|清除))|^(?:删掉|删除|去掉|清除|移除)(?:关于)?(?P<b>.+?)的?记忆";
+pattern_groups! {
+    include_str!("../../data/patterns/wish.tsv");
+    LEADS QUESTION POLITE DURABLE STATES REMEMBER REMEMBER_ASIDE REMEMBER_TO SAVE NOT_FORGET FROM_NOW
+    BACK TAIL IDIOM FORGET UNSAVE FOR_NOW ZH_LEAD ZH_REMEMBER ZH_FEATURE ZH_STATES ZH_NOT_FORGET ZH_FACT
+    ZH_LATER ZH_BACK ZH_FORGET ZH_TAKE
 }
 
 /// What a text asks of memory, in the user's own words; in order. A text that asks for nothing has none.

@@ -1,22 +1,13 @@
 //! What the agent concluded: sentences of its answers that state a cause or a decision, and bid nobody.
 
-use crate::extract::pattern::patterns;
+use crate::extract::pattern::pattern_groups;
 use crate::extract::said::split;
 use crate::handbook::voice::is_order;
 use throughline_core::text::one_line;
 
-patterns! {
-    CAUSE = r"\bbecause\b|\broot cause\b|\bcaused by\b|\bthe (?:real |actual |underlying |main )?(?:cause|reason|bug|culprit|problem|issue) (?:is|was|were)\b|\bdue to\b|\bturn(?:s|ed) out\b|\bwhich (?:meant|means|broke|caused|causes|made|breaks)\b|\bcame from\b|\bsilently\b|原因是|因为|导致|由于";
-    HOLDS = r"\bso (?:the|it|every|each|all|that|they|`)|\bonly (?:when|if|after|for|in)\b|\bstale\b|\brace\b|\bdoes not\b|\bdoesn't\b|\bcan't\b|\bcannot\b|\bunless\b|\buntil\b|\brequires\b|\bexpects\b|\brelative to\b";
-    CHANGE_LOG = r"^(?:now|removed|added|fixed|updated|changed|renamed|moved|created|all|both|good|perfect|great|done|everything|merged|committed|pushed|pr #?\d+|nothing|no response|tests?|also|yes|no|internal)\b";
-    VAGUE = r"^(?:this|it|that|these|those|they|he|she|here|there|but|and|so|which|then|also)\b";
-    DECISION = r"\b(?:decided|chose|replaced (?:by|with)|was replaced|were replaced|instead of|rather than|no longer|superseded|renamed|moved (?:to|from)|switched)\b|决定|改为|不再";
-    FIRST = r"\b(?:i|i'll|i'm|i've|i'd|let me|we|we'll|we're|my|our|us|let's)\b";
-    OPEN = r"\?|\bwould\b|\bcould\b|\bmight\b|\bmaybe\b|\bperhaps\b|\bprobably\b|\blikely\b|\bwant me\b|\bshall i\b|\bnext steps?\b|\bhere's\b|\bhere is\b|\bhere are\b|\bsummary\b|\bgood (?:question|catch|point)\b|\bgreat (?:question|catch|point)\b|\bright\b[,!]|\bexactly\b!|\bsorry\b|\bhappy to\b|\bfeel free\b|\bif (?:you|we|i)\b|\boption [a-c1-9]\b|\bproposed\b|\brecommend|\bsuggest|\bi think\b|\bverdict\b|\bhttps?://";
-    MARKS = r"\*\*|__|^#+\s*|^\s*(?:[-*•·]|\d{1,2}[.)])\s+|^>\s*|[✅✓✔❌🎉⚠️]+\s*";
-    LINK = r"\[([^\]]{1,80})\]\([^)]{1,300}\)";
-    NAME = r"`[^`]{2,60}`|\b\w+\.(?:rs|go|py|ts|tsx|js|md|toml|ya?ml|json|sql)\b|(?-i:\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+|\b[a-z]+_[a-z_]+\b|--[a-z][\w-]+)";
-    LABEL = r"^(?:the )?(?:root cause|cause|reason|problem|issue|bug|fix|result|outcome|note|decision|solution)\s*:\s*";
+pattern_groups! {
+    include_str!("../../../data/patterns/conclusion.tsv");
+    CAUSE HOLDS CHANGE_LOG VAGUE DECISION FIRST OPEN MARKS LINK NAME LABEL
 }
 
 const SHORTEST: usize = 50;

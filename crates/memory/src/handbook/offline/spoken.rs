@@ -6,7 +6,7 @@
 
 use super::spot::{Spot, keywords};
 use super::tell::Told;
-use crate::extract::pattern::patterns;
+use crate::extract::pattern::pattern_groups;
 use crate::extract::said::{Said, Sentence, without_lead, without_quotes};
 use crate::extract::shape::is_global;
 use crate::extract::signal::{Worth, excluded, gives_reason, is_question, is_reported, worth};
@@ -16,25 +16,10 @@ use crate::handbook::{Basis, FindingKind, Reach};
 use crate::topics::TopicType;
 use throughline_core::text::one_line;
 
-patterns! {
-    PREFERS = r"\b(?:i|we)(?:'d| would)?(?: \w+)? prefer\w*\b|\bi(?:'d| would) rather\b|\bi (?:really )?(?:like|love|hate|dislike) (?:it )?(?:when|that|how|to)\b";
-    PRINCIPLE = r"\b(?:overriding|our|the|my|guiding|general) (?:\w+ )?(?:directive|principle|policy|rule|convention|guideline|pattern|standard|philosophy)s?\b.{0,40}\b(?:is|are|was|were|to|should)\b";
-    NO_NEED = r"\b(?:no need (?:for|to)|(?:we |i )(?:really )?(?:don't|do not|no longer) (?:need|want|care about|support|use)|(?:we|i) deprecated)\b";
-    LASTING_THING = r"\bbackwards?[- ]compat\w*|\bcompatib\w+|\blegacy\b|\bmocks?\b|\bcomments?\b|\bsummar\w+|\bemojis?\b|\bdocs?\b|\btests?\b|\bbranch\w*|\bprs?\b|\bpull requests?\b|\bcommits?\b|\bfallbacks?\b|\bfeature flags?\b|\bdependenc\w+|\bdeprecat\w+|\bconventions?\b|\bnaming\b|\bstandards?\b|\babstraction\w*|\bboilerplate\b|\bstyle\b|\bupstream\b|\brelease\w*|\blint\w*|\bci\b|\bmain\b|\bmaster\b|\bpublic repo\b|\bprivate\b|\bcustomers?\b|\busers?\b";
-    FORBIDS = r"^(?:please |also |and |just |but |so )*(?:avoid|never|always|don't (?:ever )?\w+|do not \w+|stop \w+ing|no more)\b";
-    GERUND = r"^(?:please |also |and |just |but |so )*(?:avoid|stop|never|always|no more) \w+ing\b|^(?:please |also |and |just |but |so )*(?:always|never) \w+";
-    IDIOM = r"\bnever ?mind\b|\b(?:always|never) (?:been|was|were|had|got|seen|worked|happened)\b";
-    STANDARD = r"\b(?:is|are|it's|that's) (?:not|never) (?:good enough|acceptable|ok|okay|allowed|enough)\b";
-    ALIGNS = r"\bshould (?:always |only |never |all )?(?:align|be consistent|match the|follow|stick|live in|go (?:in|into|through)|come with)\b|\bstick (?:to|with)\b|\bconsistent with\b";
-    FIRST = r"\b(?:write|add|create) (?:the |a |some )?(?:failing )?tests? first\b|\btests? first\b|\btdd\b|\bask (?:me )?(?:first|before)\b";
-    INSTEAD = r"\b(?:use|with|by) [^.]{2,40} (?:instead of|rather than|not) \b|\binstead of (?:using|the|a)?\b.{2,40}\b(?:use|we use)\b|\bthe (?:pattern|convention|idea|rule) (?:was|is) to\b";
-    WHERE_TO = r"\bmake sure (?:it's|its|they're|that it's|it is|it goes|they go) (?:in|on|under|into)\b";
-    PUBLIC = r"\bbecause (?:this|it|that) is (?:a )?(?:public|private|open[- ]source|internal|production)\b";
-    NOW = r"\b(?:this|that|these|those|it|them|above|below|here)\b\s*[.!]?$|\b(?:this|the) (?:pr|branch|commit|test|function|file|line|bug|error|issue|change|review|field|method|class|variable|comment|feature|command|flag|worker|agents?|prompt)\b|\bfor now\b|\blet's\b|\bcan (?:we|you)\b|\b#\d+\b|\boption \d\b|\b(?:line|lines) \d+\b|\bright now\b|\bin parallel\b|\bsoon\b|\bstep \d\b|\bi (?:think|guess|figure|wonder) \b.{0,30}\b(?:this|that|it)\b";
-    NAMED_SYMBOL = r"(?-i:\b\w+(?:_\w+)+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b)|\b[\w/-]+\.(?:go|rs|py|ts|tsx|js|json|ya?ml)\b";
-    /// The user had to say that something was not done, or not right.
-    REPROACH = r"\b(?:you|we) (?:didn't|did not|haven't|have not|forgot(?:ten)?(?: to)?|never) (?:actually |even )?(?:push|commit|run|test|write|add|update|check|read|ask|document|format|lint|tell)\w*\b|\bdid you (?:even |actually )?(?:push|commit|run|test|check|format|lint)\b|\bi (?:did not|didn't|never) (?:say|ask|tell|want)\w*\b|^\W*(?:lint|tests?|ci|build|typecheck|types?)\b.{0,20}\b(?:is |are )?(?:fail\w*|broken|red)\b|\b(?:run|mise|npm|bun|make|cargo|go|pnpm|yarn|just)\b[^.]{1,40}\b(?:is|are) (?:failing|broken|red)\b";
-    ASKS_TESTS = r"\b(?:is|are) there (?:any )?tests?\b|\bdo we have (?:a |any )?tests?\b|\b(?:add|write|create) (?:some |a |more |an? )?(?:\w+ ){0,3}tests?\b|\b(?:have|has|any|need|add|more) test coverage\b|\bdidn't (?:write|add|change)[^.]{0,20}tests?\b|\bneeds? (?:a |some )?tests?\b";
+pattern_groups! {
+    include_str!("../../../data/patterns/spoken.tsv");
+    PREFERS PRINCIPLE NO_NEED LASTING_THING FORBIDS GERUND IDIOM STANDARD ALIGNS FIRST INSTEAD WHERE_TO
+    PUBLIC NOW NAMED_SYMBOL REPROACH ASKS_TESTS
 }
 
 const MOST_TOLD: usize = 8;

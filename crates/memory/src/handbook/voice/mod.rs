@@ -9,3 +9,11 @@ mod prose;
 
 pub use command::is_harmful_command;
 pub use prose::{is_order, is_order_in_subject};
+
+use crate::extract::pattern::pattern_groups;
+
+pattern_groups! {
+    include_str!("../../../data/patterns/voice.tsv");
+    MARKUP PROMPTS HARD PERSON PERSON_HARMLESS AGENTS MODAL MODAL_HARMLESS IMPERATIVE NOT_IMPERATIVE
+    PROGRAM CHINESE OTHERS SPACED_LETTERS BLOB FETCHED SENT DESTROYS UNGUARDED SECRET
+}
