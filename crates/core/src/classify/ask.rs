@@ -1,6 +1,6 @@
 //! Asks: what a message wants done, with the sentences that bind and what it overrides.
 
-use super::{Part, PartKind, classify, table};
+use super::{Part, PartKind, classify, lines, table};
 use crate::text::{head, tail};
 use crate::{Fragment, Message, MessageId, Role, Speaker};
 use jiff::Timestamp;
@@ -55,6 +55,9 @@ pub struct Ask {
 const WHOLE_ASK: usize = 2_000;
 /// Of longer ones, the beginning and the end in these many bytes, cut at the end of a line or sentence.
 const ASK_END: usize = 700;
+/// Bytes of doubtful paragraphs at one end of a paste, and in one message.
+const DOUBTFUL_END: usize = 900;
+const MOST_DOUBTFUL: usize = 2_400;
 /// Rules of pasted material that are remembered, and bytes of one.
 const MOST_RULES: usize = 400;
 const LONGEST_RULE: usize = 300;
@@ -78,12 +81,15 @@ impl Ask {
         let text = pieces.join("\n");
         let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return None };
         let is_told_whole = text.len() + pasted <= WHOLE_ASK;
-        let pieces: Vec<String> = match text.len() <= WHOLE_ASK {
-            true if is_told_whole => with_material(message, &parts),
-            true => pieces.iter().map(|piece| (*piece).to_owned()).collect(),
-            false => {
-                vec![cut_back(head(first, ASK_END)).to_owned(), cut_front(tail(last, ASK_END)).to_owned()]
-            }
+        let pieces: Vec<String> = if is_told_whole {
+            with_material(message, &parts)
+        } else if text.len() <= WHOLE_ASK {
+            with_doubtful(message, &parts)
+        } else {
+            let (first, last) = (cut_back(head(first, ASK_END)), cut_front(tail(last, ASK_END)));
+            let doubtful = doubtful(message, &parts);
+            let doubtful = doubtful.iter().map(|part| part.text(message).trim());
+            [first].into_iter().chain(doubtful).chain([last]).map(str::to_owned).collect()
         };
         let is_paste_only = !parts.iter().any(|part| part.kind.is_ask());
         let author = match parts.iter().any(|part| part.kind == PartKind::TypedRequest) || is_paste_only {
@@ -255,6 +261,32 @@ fn with_material(message: &Message, parts: &[Part]) -> Vec<String> {
     }
     let texts = pieces.iter().map(|piece| piece.text(message).trim());
     texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
+/// The asks of a message, each verbatim, with the paragraphs of a long paste that may belong to them.
+fn with_doubtful(message: &Message, parts: &[Part]) -> Vec<String> {
+    let is_asked = parts.iter().any(|part| part.kind.is_ask());
+    let is_told = |part: &&Part| part.kind.is_ask() || (!is_asked && part.kind == PartKind::PastedMaterial);
+    let mut told: Vec<Part> = parts.iter().filter(is_told).cloned().collect();
+    told.extend(doubtful(message, parts).into_iter().filter(|_| is_asked));
+    told.sort_by_key(|part| (part.block, part.range.start));
+    let texts = told.iter().map(|piece| piece.text(message).trim());
+    texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
+/// Paragraphs that count as pasted but may be the person's own: prose at the beginning or end of a paste, where it borders on what
+/// was typed or on the end of the message, and prose between two logs. Bounded by [`MOST_DOUBTFUL`] for each message.
+fn doubtful(message: &Message, parts: &[Part]) -> Vec<Part> {
+    let mut left = MOST_DOUBTFUL;
+    let mut found = Vec::new();
+    for part in parts.iter().filter(|part| part.kind == PartKind::PastedMaterial) {
+        for range in lines::border_prose(part.text(message), DOUBTFUL_END.min(left)) {
+            left = left.saturating_sub(range.len());
+            let range = part.range.start + range.start..part.range.start + range.end;
+            found.push(Part { range, ..part.clone() });
+        }
+    }
+    found
 }
 
 /// What a line of a document says on how something is to be done: the line, or of a long one the sentences that do.

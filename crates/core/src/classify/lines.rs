@@ -198,6 +198,62 @@ fn is_dense(line: &str) -> bool {
     marks > 2 && marks * 8 > line.chars().count()
 }
 
+/// The prose at both ends of a text and between two logs in it: whole paragraphs, as byte ranges, at most `most` bytes each.
+pub(super) fn border_prose(text: &str, most: usize) -> Vec<Range<usize>> {
+    let lines = read(text);
+    // Paragraphs of prose, and lists below a line that announces them.
+    let mut is_prose: Vec<bool> = Vec::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| &lines[before]);
+        let is_before = is_prose.last().copied().unwrap_or(true);
+        is_prose.push(match line.look {
+            Look::Prose => true,
+            Look::Blank => is_before && !line.is_fenced,
+            Look::ListItem => before.is_some_and(|before| {
+                is_before && (before.look == Look::ListItem || before.text.trim_end().ends_with(':'))
+            }),
+            Look::Material | Look::Indented | Look::Heading => false,
+        });
+    }
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for at in (0..lines.len()).filter(|at| is_prose[*at]) {
+        match runs.last_mut().filter(|run| run.end == at) {
+            Some(run) => run.end = at + 1,
+            None => runs.push(at..at + 1),
+        }
+    }
+    let is_log =
+        |at: Option<usize>| at.and_then(|at| lines.get(at)).is_some_and(|l| l.look == Look::Material);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for run in runs {
+        let bytes = lines[run.start].range.start..lines[run.end - 1].range.end;
+        if text[bytes.clone()].trim().is_empty() {
+            continue;
+        }
+        let (is_first, is_last) = (run.start == 0, run.end == lines.len());
+        if bytes.len() <= most && (is_first || is_last || is_between_logs(&run, &is_log)) {
+            found.push(bytes);
+            continue;
+        }
+        let blanks = |at: &usize| lines[*at].look == Look::Blank;
+        let ends = run.clone().filter(blanks).map(|at| lines[at].range.start);
+        if is_first {
+            let end = ends.clone().filter(|end| end - bytes.start <= most).last();
+            found.extend(end.filter(|end| *end > bytes.start).map(|end| bytes.start..end));
+        }
+        if is_last {
+            let start = ends.filter(|start| bytes.end - start <= most).next();
+            found.extend(start.map(|start| start..bytes.end));
+        }
+    }
+    found
+}
+
+/// Returns true for lines that stand between two logs.
+fn is_between_logs(run: &Range<usize>, is_log: &impl Fn(Option<usize>) -> bool) -> bool {
+    is_log(run.start.checked_sub(1)) && is_log(Some(run.end))
+}
+
 /// Returns true for sentences rather than data.
 pub(super) fn is_prose(text: &str) -> bool {
     let lines = read(text);

@@ -153,6 +153,12 @@ impl Pipeline {
             pressure::WRITER_EVENT => {
                 self.state.writer = serde_json::from_value(read(event)).unwrap_or_default();
             }
+            pressure::LEFT_OUT_EVENT => {
+                let messages: Vec<Message> = serde_json::from_value(read(event)).unwrap_or_default();
+                let is_shown = |id: &MessageId| self.view.entries().iter().any(|e| e.message.id == *id);
+                let left_out = messages.into_iter().filter(|message| !is_shown(&message.id));
+                self.state.left_out = left_out.map(Entry::from).collect();
+            }
             collapse::Snapshot::EVENT => {
                 self.state.collapse = serde_json::from_value(read(event)).unwrap_or_default()
             }

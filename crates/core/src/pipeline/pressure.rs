@@ -8,12 +8,14 @@ use crate::profile::{CompactLimits, Strategy};
 use crate::scribe::{self, DigestWanted};
 use crate::stages::{Scene, collapse};
 use crate::tokens::Counter;
-use crate::{EditId, Entry, Event, Knowledge, MessageId, Record, Role, Stage};
+use crate::{EditId, Entry, Event, Knowledge, Message, MessageId, Record, Role, Stage};
 use jiff::Timestamp;
 use std::collections::HashSet;
 
 /// The event that holds how often in a row a model failed to write; the last one counts.
 pub(super) const WRITER_EVENT: &str = "compact.writer";
+/// The event that holds the messages whose instructions the last replacement of the view had no room for; the last one counts.
+pub(super) const LEFT_OUT_EVENT: &str = "compact.left_out";
 
 /// What came of asking a model for the text of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,8 +313,15 @@ impl Pipeline {
             pass.notices.push(Notice::Degraded { lacks: lacks(&draft.violations) });
         }
         pass.lacks.clone_from(&draft.violations);
-        self.state.left_out = self.left_out_of(&draft);
+        let left_out = self.left_out_of(&draft);
         self.commit(draft, moment, journal, pass)?;
+        if !(left_out.is_empty() && self.state.left_out.is_empty()) {
+            let messages: Vec<&Message> = left_out.iter().map(|entry| &*entry.message).collect();
+            let data = serde_json::to_value(messages).unwrap_or_default();
+            let event = Event { at: moment.now, name: LEFT_OUT_EVENT.to_owned(), data };
+            journal.append(Record::Event(Box::new(event)))?;
+        }
+        self.state.left_out = left_out;
         self.state.breaker.succeeded();
         preparation.is_done = true;
         preparation.little = None;

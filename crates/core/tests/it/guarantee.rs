@@ -2,12 +2,16 @@
 
 use proptest::prelude::*;
 use std::sync::Arc;
+use throughline_core::classify::Ask;
 use throughline_core::facts::Facts;
 use throughline_core::guarantee::{Need, Required, Retold, Violation};
-use throughline_core::pipeline::{Moment, Pass, Pipeline, Settings, Unrecorded};
+use throughline_core::pipeline::{Journal, Moment, Pass, Pipeline, Settings, Unrecorded};
 use throughline_core::profile::Profile;
 use throughline_core::stages::OwnTools;
-use throughline_core::{Block, Body, CallKind, Entry, Message, Role, ToolCall, ToolInput, ToolResult};
+use throughline_core::stages::budget::Persisted;
+use throughline_core::{
+    Block, Body, CallKind, Entry, Message, Origin, Record, Role, ToolCall, ToolInput, ToolResult,
+};
 
 const CLAUDE_MD: &str = "<system-reminder>\nAs you answer the user's questions, you can use the following context:\n# claudeMd\nContents of /w/CLAUDE.md (project instructions):\nNever commit to main. Run `make lint` before every push.\n</system-reminder>";
 const TOOLS: &str = "The following deferred tools are now available via ToolSearch: WebFetch, WebSearch";
@@ -298,6 +302,82 @@ fn g_what_does_not_fit_is_given_up_in_order_and_said() {
     assert!(needs.iter().all(|need| *need == Need::Fragment), "{needs:?}");
     assert!(!sent.pass.lacks.is_empty(), "the request is reported as degraded");
     assert!(sent.text.contains("make lint") && sent.text.contains(TASK) && sent.text.contains("go on"));
+}
+
+/// A journal that keeps its records.
+#[derive(Default)]
+struct Recorded(Vec<Record>);
+
+impl Journal for Recorded {
+    type Error = std::convert::Infallible;
+
+    fn append(&mut self, record: Record) -> Result<Origin, Self::Error> {
+        self.0.push(record);
+        Ok(Origin::default())
+    }
+
+    fn persist(&mut self, _: &Persisted) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn place(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+#[test]
+fn g_instructions_without_room_come_back_after_a_restart() {
+    let listing: String = (0..1_500).map(|n| format!("skill-{n}: does thing {n}\n")).collect();
+    let mut said = opening();
+    said.push(Message::text(Role::System, format!("The following skills are available:\n{listing}")));
+    said.extend(rounds(0, 6, 8_000));
+    said.push(user("go on"));
+    let settings = |window| Settings { window, ..Settings::for_model("claude-opus-4-5") };
+    let mut before = Pipeline::new(Profile::throughline(), settings(20_000));
+    said.iter().for_each(|message| before.push(message.clone().into()));
+    let mut journal = Recorded::default();
+    before.prepare(&Moment::default(), &mut journal).expect("recorded");
+    let shows = |pipeline: &Pipeline| {
+        pipeline.messages().iter().any(|message| message.to_text().contains("skill-1499: does thing 1499"))
+    };
+    assert!(!shows(&before), "there is no room for it");
+
+    let mut after = Pipeline::new(Profile::throughline(), settings(60_000));
+    said.iter().for_each(|message| after.remember(&Arc::new(message.clone())));
+    after.restore(before.view().clone());
+    for record in &journal.0 {
+        if let Record::Event(event) = record {
+            after.recall_event(event);
+        }
+    }
+    rounds(6, 20, 10_000).into_iter().for_each(|message| after.push(message.into()));
+    after.push(user("and the rest").into());
+    let pass = after.prepare(&Moment::default(), &mut Unrecorded).expect("nothing is written");
+    assert!(pass.changes.iter().any(|change| change.compacted.is_some()));
+    assert!(shows(&after), "a larger window has room for it");
+}
+
+#[test]
+fn g_every_paragraph_beside_a_long_paste_is_told() {
+    let log: String = (0..80).map(|n| format!("2026-01-02T03:04:05Z ERROR worker-{n} timed out\n")).collect();
+    let article = "The committee met in spring. Its members agreed on a schedule for the year. ".repeat(60);
+    let paragraphs = [
+        "The second column is in the wrong order.",
+        "Reports from the field office come in with commas, the others with points.",
+        "The totals at the bottom are fine.",
+    ];
+    for (name, paste) in [("log", &log), ("article", &article)] {
+        for (before, behind) in [(3, 0), (0, 3), (1, 2), (2, 1)] {
+            let paste = [paste.as_str()];
+            let text = [&paragraphs[..before], &paste, &paragraphs[3 - behind..]].concat().join("\n\n");
+            let ask = Ask::read(&user(&text)).expect("an ask");
+            let told = ask.passages().join("\n");
+            let asked = paragraphs[..before].iter().chain(&paragraphs[3 - behind..]);
+            for paragraph in asked {
+                assert!(told.contains(paragraph), "{name} {before} {behind}: {paragraph}");
+            }
+        }
+    }
 }
 
 /// A request that keeps the guarantee, and what it was made of.
