@@ -9,7 +9,7 @@ use throughline_core::profile::{CompactLimits, Profile, Strategy};
 use throughline_core::scribe::DigestWanted;
 use throughline_core::stages::{OwnTools, Scene};
 use throughline_core::tokens::Counter;
-use throughline_core::{Body, Entry, Knowledge, Message};
+use throughline_core::{Block, Body, Entry, Knowledge, Message, ToolInput};
 use throughline_model::{Caps, Model, Receipt};
 
 /// What to compact, and how.
@@ -201,24 +201,35 @@ const CODEX_DENSITY: f64 = 3.29;
 /// Below this a budget is not narrowed further.
 const LEAST_BUDGET: u64 = 500;
 /// Attempts to come close to the budget.
-const MOST_ATTEMPTS: usize = 10;
+const MOST_ATTEMPTS: usize = 12;
 /// The share of the budget that is aimed at, and the one that is enough.
-const AIM: f64 = 0.997;
-const FULL: f64 = 0.992;
+const AIM: f64 = 0.9985;
+const FULL: f64 = 0.996;
 
-/// Characters of a message as it is sent: its text, what seals its reasoning, and the names and ids around each block.
+/// Characters of a message as it is sent: its text, arguments and seals of reasoning as they are written, and the names, ids and
+/// kinds around each block.
 fn written_chars(message: &Message) -> usize {
-    const AROUND: usize = 64;
-    let sealed = message.blocks.iter().filter_map(|block| match &block.body {
-        Body::Reasoning { seal, .. } => seal.as_ref().map(String::len),
-        Body::Text(_)
-        | Body::ToolCall(_)
-        | Body::ToolResult(_)
-        | Body::Image(_)
-        | Body::Document(_)
-        | Body::Unknown(_) => None,
-    });
-    message.to_text().chars().count() + sealed.sum::<usize>() + AROUND * (1 + message.blocks.len())
+    /// What clients write around a text, and around a call, a result or reasoning: kinds, statuses, ids of their own.
+    const AROUND_TEXT: usize = 64;
+    const AROUND_ITEM: usize = 120;
+    let chars = |text: &str| text.chars().count();
+    let block = |block: &Block| match &block.body {
+        Body::ToolCall(call) => {
+            let input = match &call.input {
+                ToolInput::Json(value) => chars(&value.to_string()),
+                ToolInput::JsonText(text) | ToolInput::Text(text) => chars(text),
+            };
+            input + call.id.as_str().len() + call.name.len() + AROUND_ITEM
+        }
+        Body::ToolResult(result) => chars(&block.to_text()) + result.call.as_str().len() + AROUND_ITEM,
+        Body::Reasoning { seal, .. } => {
+            chars(&block.to_text()) + seal.as_ref().map_or(0, String::len) + AROUND_ITEM
+        }
+        Body::Text(_) | Body::Image(_) | Body::Document(_) | Body::Unknown(_) => {
+            chars(&block.to_text()) + AROUND_TEXT
+        }
+    };
+    message.blocks.iter().map(block).sum()
 }
 
 /// Nobody can tell more than the record does.
@@ -264,4 +275,4 @@ fn limits_for(budget: u64) -> CompactLimits {
 }
 
 /// The part of a result that the newest messages may have, word for word.
-const TAIL_PERCENT: u64 = 12;
+const TAIL_PERCENT: u64 = 10;

@@ -27,7 +27,7 @@ pub(super) fn render(archive: &Archive, lines: &Lines) -> String {
         }
         // In prose the reader must see where words are missing; in code and output a space will do.
         let broken = match item.voice {
-            Voice::Prose | Voice::User => " … ",
+            Voice::Prose | Voice::User => "… ",
             Voice::Call | Voice::Result | Voice::Failure | Voice::Scaffold => " ",
         };
         Writer { archive, broken }.write(&mut out, &rest);
