@@ -1,5 +1,6 @@
 //! Asks: what a message wants done, with the sentences that bind and what it overrides.
 
+use super::sentence::split_sentences;
 use super::{Part, PartKind, classify, lines, table};
 use crate::text::{head, tail};
 use crate::{Fragment, Message, MessageId, Role, Speaker};
@@ -145,7 +146,7 @@ impl Override {
         // An override is said at the beginning or the end of what somebody writes, as a sentence of its own, and not in quotes.
         let (first, last) = (head(text, ASK_END), tail(text, ASK_END));
         let sentences: Vec<&str> =
-            [first, last].into_iter().flat_map(own_lines).flat_map(split_sentences).collect();
+            [first, last].into_iter().flat_map(own_lines).flat_map(split_sentences).map(str::trim).collect();
         let mut sentences = sentences.into_iter().filter(|sentence| !is_quoted(sentence));
         if let Some(topic) = sentences.clone().find_map(topic_named) {
             return Some(Self::Topic(topic));
@@ -200,19 +201,6 @@ fn topic_given_up(sentence: &str) -> Option<String> {
 
 /// Words of what a sentence gives up: more of them say something else about it.
 const MOST_TOPIC_WORDS: usize = 3;
-
-/// The sentences of a line, each with the mark that ends it.
-fn split_sentences(line: &str) -> Vec<&str> {
-    let marks = line.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?' | '。' | '！' | '？'));
-    let ends = marks.filter(|(at, c)| !c.is_ascii() || line[at + 1..].starts_with(' '));
-    let mut sentences = Vec::new();
-    let mut start = 0;
-    for end in ends.map(|(at, c)| at + c.len_utf8()).chain([line.len()]) {
-        sentences.push(line[start..end].trim());
-        start = end;
-    }
-    sentences
-}
 
 /// Returns true for a sentence in quotes: somebody else says it.
 fn is_quoted(sentence: &str) -> bool {
@@ -294,7 +282,7 @@ fn rules_of(line: &str) -> Vec<&str> {
     let line = line.trim();
     match line.len() <= LONGEST_RULE {
         true => Some(line).filter(|line| is_rule(line)).into_iter().collect(),
-        false => split_line(line).map(str::trim).filter(|sentence| is_rule(sentence)).collect(),
+        false => split_sentences(line).into_iter().map(str::trim).filter(|line| is_rule(line)).collect(),
     }
 }
 
@@ -384,38 +372,9 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
             }
             !fenced
         })
-        .flat_map(split_line)
+        .flat_map(split_sentences)
         .map(str::trim)
         .filter(|sentence| !sentence.is_empty() && Fragment::recognise(Speaker::User, sentence).is_none())
-}
-
-fn split_line(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let end = sentence_end(rest).unwrap_or(rest.len());
-        let (sentence, after) = rest.split_at(end);
-        rest = after;
-        Some(sentence)
-    })
-}
-
-/// A western mark ends a sentence only before white space, so that `a.rs` and `1.5` stay whole.
-fn sentence_end(text: &str) -> Option<usize> {
-    let mut marks = text.char_indices().peekable();
-    while let Some((at, c)) = marks.next() {
-        let after = at + c.len_utf8();
-        match c {
-            '。' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1b}' => return Some(after),
-            '.' | '!' | '?' if marks.peek().is_some_and(|(_, next)| next.is_whitespace()) => {
-                return Some(after);
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 fn kind_of(sentence: &str) -> Option<DirectiveKind> {

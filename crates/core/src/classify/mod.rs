@@ -3,6 +3,7 @@
 //! [`classify`] is the one answer in the code base to "did the person type this?". It goes by the message's role and flags, by the
 //! tags that clients wrap text in (`data/classify/tags.tsv`; unknown tags by their name and the shape of their content), and by the
 //! shape of the text: a pasted log, document or review is material, the words before or behind it are the request.
+//! [`typed_sentences`] gives the sentences that a person surely typed, [`SentenceKind`] tells what a sentence does.
 //!
 //! ```
 //! use throughline_core::classify::{PartKind, classify};
@@ -17,18 +18,24 @@
 mod ask;
 mod document;
 mod elements;
+mod hidden;
 mod lines;
 mod paste;
 mod person;
+mod sentence;
 mod spans;
 mod table;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod voice;
 
 pub use ask::{Ask, Author, Directive, DirectiveKind, Override, directives, sentences};
 pub use elements::Lifetime;
+pub use hidden::{has_hidden, has_mixed_word};
 pub(crate) use person::{holds_person_text, person_text};
+pub use sentence::{SentenceKind, plain, split_sentences, without_bullet, without_lead, without_quotes};
+pub use typed::{Joint, TypedSentence, typed_sentences};
 
 use crate::{Body, Message, Role};
 use spans::{Span, command_file_spans, is_file_text, spans};

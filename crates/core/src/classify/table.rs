@@ -7,8 +7,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-static ROWS: LazyLock<Vec<Row>> =
-    LazyLock::new(|| parse_table(include_str!("../../data/classify/patterns.tsv")));
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let mut rows = parse_table(include_str!("../../data/classify/patterns.tsv"));
+    rows.extend(parse_table(include_str!("../../data/classify/sentences.tsv")));
+    rows
+});
 
 static GROUPS: LazyLock<HashMap<&'static str, Vec<&'static Row>>> = LazyLock::new(|| {
     let mut groups: HashMap<&'static str, Vec<&'static Row>> = HashMap::new();
@@ -28,6 +31,11 @@ pub(super) fn group(name: &str) -> impl Iterator<Item = &'static Row> {
 /// Returns true if a pattern of the group is in the text.
 pub(super) fn is_in(name: &str, text: &str) -> bool {
     WHOLE.get(name).is_some_and(|pattern| pattern.is_in(text))
+}
+
+/// The text with every match of the group replaced.
+pub(super) fn replaced(name: &str, text: &str, by: &str) -> String {
+    WHOLE.get(name).map_or_else(|| text.to_owned(), |pattern| pattern.replaced(text, by))
 }
 
 /// Texts that clients write without a tag, known by how they begin.

@@ -1,5 +1,6 @@
 //! Voice: how a paragraph speaks. People ask, say "I" and point at what they pasted; reviews and documents do not.
 
+use super::sentence::split_sentences;
 use super::table;
 
 /// The least strength of words that may be a request where none stands elsewhere.
@@ -128,12 +129,9 @@ fn code_names(text: &str) -> usize {
     table::group("code_name").map(|row| row.pattern.places(text).len()).sum()
 }
 
-/// The sentences of a text; a mark ends one only before white space.
+/// The sentences of a text.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['\n', '。'])
-        .flat_map(|line| line.split(". "))
-        .flat_map(|line| line.split("? "))
-        .map(str::trim)
+    text.lines().flat_map(split_sentences).map(str::trim)
 }
 
 /// A line that is only a place in a file.

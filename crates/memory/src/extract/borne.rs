@@ -1,7 +1,7 @@
 //! What of a proposed text the user's words bear out.
 
-use super::said::split;
 use super::terms::{is_run, subjects};
+use throughline_core::classify::split_sentences;
 
 /// The share of a sentence that a rule must have of it; parts behind the rule may be shorter.
 const RULE: f64 = 0.5;
@@ -23,7 +23,7 @@ pub(crate) fn body(proposed: &str, sources: &[String], reasons: &[String]) -> Op
     let (mut rule, mut why, mut how) = (Vec::new(), Vec::new(), Vec::new());
     for line in proposed.lines() {
         let (part, rest) = part_of(line.trim());
-        for sentence in split(rest) {
+        for sentence in split_sentences(rest) {
             let sentence = plain(sentence);
             if sentence.is_empty() {
                 continue;
@@ -57,7 +57,7 @@ pub(crate) fn body(proposed: &str, sources: &[String], reasons: &[String]) -> Op
 pub(super) fn line(proposed: &str, sources: &[String]) -> Option<String> {
     let line = plain(proposed);
     let says = !subjects(&line).is_empty() && line.chars().count() <= 150;
-    (says && split(&line).iter().all(|sentence| is_borne(sentence, sources, 0.0))).then_some(line)
+    (says && split_sentences(&line).iter().all(|sentence| is_borne(sentence, sources, 0.0))).then_some(line)
 }
 
 fn is_borne(sentence: &str, sources: &[String], share: f64) -> bool {

@@ -19,6 +19,7 @@ use crate::{Memories, MemoriesError, MemoryId, Tier};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::path::Path;
+use throughline_core::classify::without_lead;
 use throughline_core::{MessageId, SessionId};
 
 /// Memories of a tier that are compared with what is proposed.
@@ -304,7 +305,7 @@ fn rule_of(body: &str) -> &str {
 
 /// What limits a rule, in any order.
 fn limits_of(body: &str) -> Vec<String> {
-    let mut limits = guards(super::said::without_lead(rule_of(body)));
+    let mut limits = guards(without_lead(rule_of(body)));
     limits.sort();
     limits
 }

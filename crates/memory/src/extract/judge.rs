@@ -5,7 +5,7 @@ use super::borne;
 use super::dates::absolute;
 use super::proposal::{Action, Proposal};
 use super::refusal::Refusal;
-use super::said::{Said, Sentence, folded, without_lead, without_quotes};
+use super::said::{Said, folded};
 use super::shape::{Shaped, Words, is_global, split_reason, title};
 use super::signal::{self, Worth, confirms, gives_reason, worth};
 use super::target::{self, Known};
@@ -18,6 +18,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::path::Path;
 use throughline_core::SessionId;
+use throughline_core::classify::{TypedSentence, without_lead, without_quotes};
 
 /// Quotes of one proposal at most.
 const MOST_QUOTES: usize = 4;
@@ -76,13 +77,13 @@ pub(super) struct Draft {
 /// Where a proposal's quotes stand.
 struct Basis<'a> {
     /// The sentences, in the order in which they were said.
-    sentences: Vec<(&'a Said, &'a Sentence)>,
+    sentences: Vec<(&'a Said, &'a TypedSentence)>,
 }
 
 /// What a sentence says to memory.
 struct Rule<'a> {
     said: &'a Said,
-    sentence: &'a Sentence,
+    sentence: &'a TypedSentence,
     /// The rule itself: without "remember that".
     text: String,
     /// By the words; `None` if whoever proposes may say.
@@ -311,7 +312,7 @@ fn tier(quote: &str, kind: TopicType, proposed: Option<Tier>) -> Tier {
 }
 
 /// What a sentence asks to remember.
-fn wished(said: &Said, sentence: &Sentence) -> Option<String> {
+fn wished(said: &Said, sentence: &TypedSentence) -> Option<String> {
     wish::of_sentences(&said.sentences).into_iter().find_map(|wish| match wish {
         Wish::Remember { what, sentence: whole } if whole == sentence.text => Some(what),
         Wish::Remember { .. } | Wish::Forget { .. } => None,

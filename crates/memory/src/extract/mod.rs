@@ -22,7 +22,6 @@ mod heard;
 mod job;
 mod judge;
 mod limits;
-pub(crate) mod material;
 mod now;
 mod offline;
 mod parse;

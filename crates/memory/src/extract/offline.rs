@@ -4,10 +4,11 @@
 
 use super::proposal::Proposal;
 use super::refusal::Refusal;
-use super::said::{Said, Sentence};
-use super::signal::{Worth, confirms, excluded, gives_reason, is_question, worth};
+use super::said::Said;
+use super::signal::{Worth, confirms, excluded, gives_reason, worth};
 use super::terms::subjects;
 use super::wish::{self, Wish};
+use throughline_core::classify::{SentenceKind, TypedSentence};
 
 /// What is worth keeping of what the user said; the first `old` messages are only looked back at.
 pub(super) fn proposals(said: &[Said], old: usize) -> Vec<Proposal> {
@@ -39,21 +40,24 @@ pub(super) fn proposals(said: &[Said], old: usize) -> Vec<Proposal> {
 }
 
 /// The sentence behind this one, if it gives a reason for it.
-fn reason_of(sentences: &[Sentence], at: usize) -> Option<&Sentence> {
+fn reason_of(sentences: &[TypedSentence], at: usize) -> Option<&TypedSentence> {
     let (sentence, next) = (sentences.get(at)?, sentences.get(at + 1)?);
     (next.paragraph == sentence.paragraph && gives_reason(&next.text) && !gives_reason(&sentence.text))
         .then_some(next)
 }
 
 /// What the message before asked for, if that is one thing: "keep doing it like that" then means it.
-fn confirmed(before: &Said) -> Option<&Sentence> {
+fn confirmed(before: &Said) -> Option<&TypedSentence> {
     let mut asked = before.sentences.iter().filter(|sentence| {
         let text = sentence.text.as_str();
         let is_asked = match worth(text, false) {
             Worth::Maybe(_) | Worth::No(Refusal::CurrentTask) => true,
             Worth::Keep(_) | Worth::No(_) => false,
         };
-        is_asked && !is_question(text) && excluded(text).is_none() && subjects(text).len() >= 2
+        is_asked
+            && !SentenceKind::Question.is_in(text)
+            && excluded(text).is_none()
+            && subjects(text).len() >= 2
     });
     match (asked.next(), asked.next()) {
         (Some(one), None) => Some(one),

@@ -2,10 +2,10 @@
 
 use super::dates::absolute;
 use super::pattern::patterns;
-use super::said::without_lead;
 use super::terms::is_unspaced;
 use crate::topics::TopicType;
 use jiff::civil::Date;
+use throughline_core::classify::without_lead;
 
 patterns! {
     BECAUSE = r"^(.{8,}?)\s*[,;]?\s+(because\s+.{4,}|as otherwise\s+.{4,}|otherwise\s+.{4,}|so that\s+.{4,}|since (?:it|we|they|the|our|my|that|this|i)\b.{4,})$";

@@ -5,9 +5,12 @@
 use super::dates::says_when;
 use super::pattern::pattern_groups;
 use super::refusal::Refusal;
-use super::said::{without_lead, without_quotes};
 use super::terms::{subjects, terms};
 use crate::topics::TopicType;
+use throughline_core::classify::SentenceKind::{
+    Contrast, Personal, Preference, Prohibition, Question, Reported, Stop,
+};
+use throughline_core::classify::{plain, without_lead, without_quotes};
 
 /// What a sentence is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,21 +25,20 @@ pub(crate) enum Worth {
 
 pattern_groups! {
     include_str!("../../data/patterns/signal.tsv");
-    QUESTION POLITE REPORTED NOW TROUBLE RECIPE HISTORY CODE PATHY FORGETS USER ALWAYS LASTING DIRECTS
-    PREFERS STOPS FORBIDS HERE CONFIRMS YES KEEP_ON BECAUSE PLAN STAKE OWNS DECIDES SYSTEM WHERE LOOK
-    LOOK_LATER IMPERATIVE IMPERATIVE_THEN_HERE DIRECTS_AT_START ABOUT_ME LASTING_RULE USERS_OWN
-    KEEP_ON_START REASON DASHED PAST ZH_TASK CORRECTS PERSONAL
+    NOW TROUBLE RECIPE HISTORY CODE PATHY FORGETS USER ALWAYS LASTING DIRECTS HERE CONFIRMS YES KEEP_ON
+    BECAUSE PLAN STAKE OWNS DECIDES SYSTEM WHERE LOOK LOOK_LATER IMPERATIVE IMPERATIVE_THEN_HERE
+    DIRECTS_AT_START ABOUT_ME LASTING_RULE KEEP_ON_START REASON DASHED PAST ZH_TASK
 }
 
 /// What a sentence is worth by its words.
 pub(crate) fn worth(sentence: &str, reason_follows: bool) -> Worth {
     let straight = sentence.replace('’', "'");
-    let plain = without_quotes(without_lead(&straight));
-    let plain = plain.trim();
-    if is_question(plain) {
+    let plain = plain(sentence);
+    let plain = plain.as_str();
+    if Question.is_in(plain) {
         return Worth::No(Refusal::Question);
     }
-    if is_reported(plain) {
+    if Reported.is_in(plain) {
         return Worth::No(Refusal::Reported);
     }
     if let Some(refusal) = excluded(plain) {
@@ -62,11 +64,11 @@ pub(crate) fn worth(sentence: &str, reason_follows: bool) -> Worth {
     if TROUBLE.is_in(plain) {
         return Worth::No(Refusal::CurrentTask);
     }
-    let corrects = CORRECTS.is_in(plain) || FORBIDS.is_in(plain) || CONFIRMS.is_in(&straight);
+    let corrects = Contrast.is_in(plain) || Prohibition.is_in(plain) || CONFIRMS.is_in(&straight);
     if is_task && !corrects {
         return Worth::No(Refusal::CurrentTask);
     }
-    if (corrects || PERSONAL.is_in(plain) || SYSTEM.is_in(plain)) && subjects(plain).len() >= 2 {
+    if (corrects || Personal.is_in(plain) || SYSTEM.is_in(plain)) && subjects(plain).len() >= 2 {
         return Worth::Maybe(guess(plain));
     }
     Worth::No(Refusal::NotLasting)
@@ -74,9 +76,9 @@ pub(crate) fn worth(sentence: &str, reason_follows: bool) -> Worth {
 
 /// What a sentence that is to be remembered is about.
 pub(crate) fn guess(sentence: &str) -> TopicType {
-    let plain = without_quotes(without_lead(sentence)).replace('’', "'");
-    let plain = plain.trim();
-    if is_feedback(plain, sentence, false) || FORBIDS.is_in(plain) || DIRECTS_AT_START.is_in(plain) {
+    let plain = plain(sentence);
+    let plain = plain.as_str();
+    if is_feedback(plain, sentence, false) || Prohibition.is_in(plain) || DIRECTS_AT_START.is_in(plain) {
         TopicType::Feedback
     } else if USER.is_in(plain) {
         TopicType::User
@@ -104,14 +106,6 @@ pub(crate) fn excluded(plain: &str) -> Option<Refusal> {
     NOW.is_in(plain).then_some(Refusal::CurrentTask)
 }
 
-pub(crate) fn is_question(plain: &str) -> bool {
-    QUESTION.is_in(plain) && !POLITE.is_in(plain)
-}
-
-pub(crate) fn is_reported(plain: &str) -> bool {
-    REPORTED.is_in(plain) && !PREFERS.is_in(plain) && !USERS_OWN.is_in(plain)
-}
-
 /// Whether a sentence bids to go on as before, and says no more.
 pub(crate) fn confirms(sentence: &str) -> bool {
     let plain = without_quotes(&sentence.replace('’', "'"));
@@ -120,21 +114,21 @@ pub(crate) fn confirms(sentence: &str) -> bool {
 
 /// Whether a sentence gives a reason for the one before it.
 pub(crate) fn gives_reason(sentence: &str) -> bool {
-    REASON.is_in(without_lead(&sentence.replace('’', "'"))) && !is_question(sentence)
+    REASON.is_in(without_lead(&sentence.replace('’', "'"))) && !Question.is_in(sentence)
 }
 
 fn is_feedback(plain: &str, sentence: &str, reason_follows: bool) -> bool {
     let has_reason = reason_follows || BECAUSE.is_in(plain) || DASHED.is_in(plain);
-    let trouble = TROUBLE.is_in(plain) && !FORBIDS.is_in(plain) && !ALWAYS.is_in(plain);
+    let trouble = TROUBLE.is_in(plain) && !Prohibition.is_in(plain) && !ALWAYS.is_in(plain);
     if trouble && !has_reason {
         return false;
     }
     let directs = DIRECTS.is_in(plain);
     (ALWAYS.is_in(plain) && !PAST.is_in(plain))
         || (LASTING.is_in(plain) && directs && !IMPERATIVE_THEN_HERE.is_in(plain))
-        || PREFERS.is_in(plain)
-        || STOPS.is_in(plain)
-        || (FORBIDS.is_in(plain) && has_reason)
+        || Preference.is_in(plain)
+        || Stop.is_in(plain)
+        || (Prohibition.is_in(plain) && has_reason)
         || HERE.is_in(plain)
         || (CONFIRMS.is_in(sentence) && subjects(plain).len() >= 3)
 }

@@ -2,11 +2,11 @@
 
 use super::pattern::patterns;
 use super::refusal::Refusal;
-use super::said::without_quotes;
 use crate::MemoryId;
 use crate::recall::terms;
 use crate::topics::Topic;
 use std::collections::BTreeSet;
+use throughline_core::classify::without_quotes;
 
 patterns! {
     EVERYTHING = r"^(?:about |that )?(?:everything|anything|all of (?:it|them)|all (?:of )?(?:your |my |the |our )?(?:memor\w+|rules|notes|preferences|things))(?: (?:i|you|we|that|i've|you've|about me|about us)\b.{0,40})?\s*[.!]*$|^(?:所有|全部|一切)(?:的)?(?:记忆|内容|规则|东西|事情)?[。！!了]*$";

@@ -1,9 +1,9 @@
 //! Whether a text says what the user said: the same words in the same order, and no restricting word lost or added.
 
-use super::material::{has_hidden, has_mixed_word};
-use super::said::{folded, without_lead};
+use super::said::folded;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use throughline_core::classify::{has_hidden, has_mixed_word, without_lead};
 use throughline_lexer::Stemmer;
 
 /// A word that bears meaning.

@@ -4,8 +4,9 @@
 //! the work at hand ("don't forget to run the tests"), nor an idiom ("forget it"), nor a feature ("remember the scroll position").
 
 use super::pattern::pattern_groups;
-use super::said::{Sentence, sentences, without_quotes};
+use super::said::sentences;
 use super::terms::terms;
+use throughline_core::classify::{SentenceKind, TypedSentence, without_quotes};
 
 /// What the user asks of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Wish {
 
 pattern_groups! {
     include_str!("../../data/patterns/wish.tsv");
-    LEADS QUESTION POLITE DURABLE STATES REMEMBER REMEMBER_ASIDE REMEMBER_TO SAVE NOT_FORGET FROM_NOW
+    LEADS DURABLE STATES REMEMBER REMEMBER_ASIDE REMEMBER_TO SAVE NOT_FORGET FROM_NOW
     BACK TAIL IDIOM FORGET UNSAVE FOR_NOW ZH_LEAD ZH_REMEMBER ZH_FEATURE ZH_STATES ZH_NOT_FORGET ZH_FACT
     ZH_LATER ZH_BACK ZH_FORGET ZH_TAKE
 }
@@ -64,7 +65,7 @@ pub fn wishes(text: &str) -> Vec<Wish> {
     of_sentences(&sentences(text))
 }
 
-pub(crate) fn of_sentences(sentences: &[Sentence]) -> Vec<Wish> {
+pub(crate) fn of_sentences(sentences: &[TypedSentence]) -> Vec<Wish> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(sentence) = sentences.get(at) {
@@ -78,7 +79,7 @@ pub(crate) fn of_sentences(sentences: &[Sentence]) -> Vec<Wish> {
             // "Remember:" and a list.
             Some(Read::List) => {
                 while let Some(item) = sentences.get(at).filter(|item| item.paragraph == sentence.paragraph) {
-                    if !is_question(&item.text) {
+                    if !SentenceKind::Question.is_in(&item.text) {
                         let said = item.text.clone();
                         found.push(Wish::Remember { what: said.clone(), sentence: said });
                     }
@@ -88,8 +89,9 @@ pub(crate) fn of_sentences(sentences: &[Sentence]) -> Vec<Wish> {
             // "… Remember that."
             Some(Read::Back) => {
                 let before = at.checked_sub(2).and_then(|before| sentences.get(before));
-                let before = before
-                    .filter(|before| before.paragraph == sentence.paragraph && !is_question(&before.text));
+                let before = before.filter(|before| {
+                    before.paragraph == sentence.paragraph && !SentenceKind::Question.is_in(&before.text)
+                });
                 let is_new = |said: &str| found.last().is_none_or(|wish: &Wish| wish.sentence() != said);
                 if let Some(before) = before.filter(|before| is_new(&before.text)) {
                     let said = before.text.clone();
@@ -113,16 +115,12 @@ enum Read {
 }
 
 fn read(sentence: &str) -> Option<Read> {
-    let plain = without_quotes(&sentence.replace('’', "'"));
-    if is_question(&plain) {
+    let straight = sentence.replace('’', "'");
+    let plain = without_quotes(&straight);
+    if SentenceKind::Question.is_in(&plain) {
         return None;
     }
-    let straight = sentence.replace('’', "'");
     english(&plain, &straight).or_else(|| chinese(&plain, &straight))
-}
-
-fn is_question(sentence: &str) -> bool {
-    QUESTION.is_in(sentence) && !POLITE.is_in(sentence)
 }
 
 /// The end of a sentence as it was written, of which `rest` is the end with quotes blanked.

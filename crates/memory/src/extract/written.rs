@@ -2,11 +2,12 @@
 
 use super::dates::absolute;
 use super::refusal::Refusal;
-use super::said::{sentences, without_lead, without_quotes};
+use super::said::sentences;
 use super::shape::{Words, is_global};
-use super::signal::{excluded, gives_reason, guess, is_question};
+use super::signal::{excluded, gives_reason, guess};
 use crate::topics::TopicType;
 use jiff::civil::Date;
+use throughline_core::classify::{SentenceKind, plain, without_quotes};
 
 /// A memory made of what a person wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,11 +42,8 @@ pub fn written(text: &str, kind: Option<TopicType>, today: Date) -> Written {
     let said: Vec<String> = sentences(text).into_iter().map(|sentence| sentence.text).collect();
     let first = said.first().map_or(text, String::as_str);
     let kind = kind.unwrap_or_else(|| guess(first));
-    let objection = said.iter().find_map(|sentence| {
-        let straight = sentence.replace('’', "'");
-        excluded(without_quotes(without_lead(&straight)).trim())
-    });
-    let asks = is_question(without_quotes(first).trim());
+    let objection = said.iter().find_map(|sentence| excluded(&plain(sentence)));
+    let asks = SentenceKind::Question.is_in(without_quotes(first).trim());
     let reason = said.get(1).map(String::as_str).filter(|second| gives_reason(second));
     let shaped = Words { kind, rule: first, reason, today }.shape();
     let is_short = !text.contains('\n') && said.len() == 1 + usize::from(reason.is_some());

@@ -1,8 +1,8 @@
 //! What the agent concluded: sentences of its answers that state a cause or a decision, and bid nobody.
 
 use crate::extract::pattern::pattern_groups;
-use crate::extract::said::split;
 use crate::handbook::voice::is_order;
+use throughline_core::classify::{SentenceKind, split_sentences};
 use throughline_core::text::one_line;
 
 pattern_groups! {
@@ -30,7 +30,7 @@ pub(super) fn of(answer: &str) -> Option<(i32, String)> {
             continue;
         }
         let line = LINK.replaced(&MARKS.replaced(line, ""), "$1");
-        for sentence in split(&line) {
+        for sentence in split_sentences(&line) {
             let sentence = one_line(sentence.trim(), LONGEST + 1).replace('’', "'");
             let score = worth(&sentence);
             if score >= 3 && best.as_ref().is_none_or(|(known, _)| score > *known) && !is_order(&sentence) {
@@ -44,6 +44,7 @@ pub(super) fn of(answer: &str) -> Option<(i32, String)> {
 fn worth(sentence: &str) -> i32 {
     let chars = sentence.chars().count();
     if !(SHORTEST..=LONGEST).contains(&chars)
+        || SentenceKind::Question.is_in(sentence)
         || OPEN.is_in(sentence)
         || !sentence.ends_with(['.', '!', '。', ')', '`'])
     {

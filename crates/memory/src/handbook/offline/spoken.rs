@@ -7,18 +7,20 @@
 use super::spot::{Spot, keywords};
 use super::tell::Told;
 use crate::extract::pattern::pattern_groups;
-use crate::extract::said::{Said, Sentence, without_lead, without_quotes};
+use crate::extract::said::Said;
 use crate::extract::shape::is_global;
-use crate::extract::signal::{Worth, excluded, gives_reason, is_question, is_reported, worth};
+use crate::extract::signal::{Worth, excluded, gives_reason, worth};
 use crate::extract::terms::subjects;
 use crate::extract::wish::{self, Wish};
 use crate::handbook::{Basis, FindingKind, Reach};
 use crate::topics::TopicType;
+use throughline_core::classify::SentenceKind::{Preference, Prohibition, Question, Reported, Stop};
+use throughline_core::classify::{TypedSentence, plain, without_lead, without_quotes};
 use throughline_core::text::one_line;
 
 pattern_groups! {
     include_str!("../../../data/patterns/spoken.tsv");
-    PREFERS PRINCIPLE NO_NEED LASTING_THING FORBIDS GERUND IDIOM STANDARD ALIGNS FIRST INSTEAD WHERE_TO
+    LIKES PRINCIPLE NO_NEED LASTING_THING ALWAYS GERUND IDIOM STANDARD ALIGNS FIRST INSTEAD WHERE_TO
     PUBLIC NOW NAMED_SYMBOL REPROACH ASKS_TESTS
 }
 
@@ -69,7 +71,14 @@ impl Spoken {
         }
     }
 
-    fn keep(&mut self, weight: u32, all: &[Sentence], at: usize, reason: Option<&Sentence>, spot: &Spot) {
+    fn keep(
+        &mut self,
+        weight: u32,
+        all: &[TypedSentence],
+        at: usize,
+        reason: Option<&TypedSentence>,
+        spot: &Spot,
+    ) {
         let Some(sentence) = all.get(at) else { return };
         let mut text = without_lead(&sentence.text).trim().to_owned();
         // "Avoid such shortcuts." says nothing without what stood before it.
@@ -78,7 +87,7 @@ impl Spoken {
             .and_then(|before| all.get(before))
             .filter(|before| before.paragraph == sentence.paragraph);
         if subjects(&text).len() <= 3
-            && let Some(before) = before.filter(|before| !is_reported(&before.text))
+            && let Some(before) = before.filter(|before| !Reported.is_in(&before.text))
         {
             // What goes on from a word about the task at hand is about it too.
             if NOW.is_in(&before.text) {
@@ -152,17 +161,16 @@ impl Spoken {
 
 /// How sure it is that a sentence holds beyond the task; nothing, if it is not.
 fn weight(sentence: &str, has_reason: bool) -> u32 {
-    let straight = sentence.replace('’', "'");
-    let plain = without_quotes(without_lead(&straight));
-    let plain = plain.trim();
+    let plain = plain(sentence);
+    let plain = plain.as_str();
     let words = plain.split_whitespace().count();
     match worth(sentence, has_reason) {
         Worth::Keep(TopicType::User | TopicType::Feedback | TopicType::Reference) => return 9,
         // What is planned for a day is over before the book is read.
         Worth::Keep(TopicType::Project) | Worth::Maybe(_) | Worth::No(_) => {}
     }
-    if is_question(plain)
-        || is_reported(plain)
+    if Question.is_in(plain)
+        || Reported.is_in(plain)
         || !(3..=60).contains(&words)
         || excluded(plain).is_some()
         || plain.ends_with(':')
@@ -172,15 +180,16 @@ fn weight(sentence: &str, has_reason: bool) -> u32 {
     // Sentences about a symbol are about the code at hand.
     let is_at_hand = NOW.is_in(plain) || NAMED_SYMBOL.is_in(plain);
     let is_lasting = LASTING_THING.is_in(plain);
+    let lays_down = Prohibition.is_in(plain) || Stop.is_in(plain) || ALWAYS.is_in(plain);
     let cues = [
         (PRINCIPLE.is_in(plain), 8),
         (PUBLIC.is_in(plain), 8),
         (FIRST.is_in(plain), 7),
         (STANDARD.is_in(plain), 6),
-        (PREFERS.is_in(plain) && !is_at_hand, 6),
+        ((Preference.is_in(plain) || LIKES.is_in(plain)) && !is_at_hand, 6),
         (NO_NEED.is_in(plain) && is_lasting && !is_at_hand, 6),
         (INSTEAD.is_in(plain) && !is_at_hand, 6),
-        (FORBIDS.is_in(plain) && !is_at_hand && (is_lasting || has_reason || is_general(plain)), 5),
+        (lays_down && !is_at_hand && (is_lasting || has_reason || is_general(plain)), 5),
         (ALIGNS.is_in(plain) && !is_at_hand, 5),
         (WHERE_TO.is_in(plain), 5),
     ];

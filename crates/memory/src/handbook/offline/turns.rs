@@ -4,10 +4,10 @@ use super::purpose::Purpose;
 use super::shell::Step;
 use super::spot::{Ends, Spot, relative};
 use crate::extract::pattern::patterns;
-use crate::extract::said::{Said, without_lead};
-use crate::extract::signal::is_reported;
+use crate::extract::said::Said;
 use crate::extract::terms::subjects;
 use crate::handbook::voice::{is_order, is_order_in_subject};
+use throughline_core::classify::{SentenceKind, without_lead};
 use throughline_core::text::{head, one_line};
 
 patterns! {
@@ -155,7 +155,7 @@ impl Turns {
                 break;
             }
             // What the user tells of a page or a tool is not what they ask for.
-            if is_reported(text) {
+            if SentenceKind::Reported.is_in(text) {
                 continue;
             }
             asked.push(one_line(text, left));

@@ -1,7 +1,7 @@
 //! Commands that no handbook should hold up as the way to do something.
 
 use super::{DESTROYS, FETCHED, SECRET, SENT, UNGUARDED};
-use crate::extract::material::{has_hidden, has_mixed_word};
+use throughline_core::classify::{has_hidden, has_mixed_word};
 
 /// Whether a command is one that no handbook should tell anybody to run again: it fetches something and runs it, destroys, sends things
 /// away, puts guards out of force, touches credentials, or hides something.

@@ -4,7 +4,7 @@ use super::{
     AGENTS, BLOB, CHINESE, HARD, IMPERATIVE, MARKUP, MODAL, MODAL_HARMLESS, NOT_IMPERATIVE, OTHERS, PERSON,
     PERSON_HARMLESS, PROGRAM, PROMPTS, SPACED_LETTERS, is_harmful_command,
 };
-use crate::extract::material::{has_hidden, has_mixed_word};
+use throughline_core::classify::{has_hidden, has_mixed_word};
 
 /// Longer texts are no line of a handbook, and are not looked at.
 const LONGEST: usize = 4_000;
