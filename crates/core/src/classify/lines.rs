@@ -222,8 +222,12 @@ pub(super) fn border_prose(text: &str, most: usize) -> Vec<Range<usize>> {
             None => runs.push(at..at + 1),
         }
     }
-    let is_log =
-        |at: Option<usize>| at.and_then(|at| lines.get(at)).is_some_and(|l| l.look == Look::Material);
+    let is_log = |line: Option<&Line<'_>>| line.is_some_and(|line| line.look == Look::Material);
+    let is_between_logs = |run: &Range<usize>| {
+        let is_solid = |line: &&Line<'_>| line.look != Look::Blank;
+        is_log(lines[..run.start].iter().rev().find(is_solid))
+            && is_log(lines[run.end..].iter().find(is_solid))
+    };
     let mut found: Vec<Range<usize>> = Vec::new();
     for run in runs {
         let bytes = lines[run.start].range.start..lines[run.end - 1].range.end;
@@ -231,7 +235,7 @@ pub(super) fn border_prose(text: &str, most: usize) -> Vec<Range<usize>> {
             continue;
         }
         let (is_first, is_last) = (run.start == 0, run.end == lines.len());
-        if bytes.len() <= most && (is_first || is_last || is_between_logs(&run, &is_log)) {
+        if bytes.len() <= most && (is_first || is_last || is_between_logs(&run)) {
             found.push(bytes);
             continue;
         }
@@ -247,11 +251,6 @@ pub(super) fn border_prose(text: &str, most: usize) -> Vec<Range<usize>> {
         }
     }
     found
-}
-
-/// Returns true for lines that stand between two logs.
-fn is_between_logs(run: &Range<usize>, is_log: &impl Fn(Option<usize>) -> bool) -> bool {
-    is_log(run.start.checked_sub(1)) && is_log(Some(run.end))
 }
 
 /// Returns true for sentences rather than data.

@@ -153,6 +153,10 @@ impl<'a> Page<'a> {
         let mut at = first + 1;
         // One line that is blank or says nothing to anybody may stand between two lines of a log.
         while at < self.lines.len() && at - last <= 2 {
+            // A fence begins or ends a run for certain: a line beside it that looks like output may be somebody's words.
+            if self.lines[at].is_fenced != self.lines[first].is_fenced {
+                break;
+            }
             match self.lines[at].look {
                 Look::Material => {
                     hard += 1;

@@ -166,7 +166,7 @@ pub(super) fn pending(
     let mut kept: Vec<Entry> = entries[start..].to_vec();
     let mut sizes: Vec<u64> = tokens[start..].to_vec();
     // The largest is shortened first, until all fit or nothing more can be gained; many results at once have less each.
-    for least in [LEAST_SHOWN, LEAST_OF_MANY] {
+    for least in LEAST_SHOWN {
         let mut tried: HashSet<usize> = HashSet::new();
         while sizes.iter().sum::<u64>() > most {
             let may_shrink = |at: &usize| !tried.contains(at) && kept[*at].pinned.is_none();
@@ -174,7 +174,9 @@ pub(super) fn pending(
             let Some(at) = largest else { break };
             tried.insert(at);
             let over = sizes.iter().sum::<u64>() - most;
-            let share = Share { most: sizes[at].saturating_sub(over).max(least), least };
+            let least_here = least * long_blocks(&entries[start + at], least).max(1);
+            let most_here = sizes[at].saturating_sub(over).max(least_here);
+            let share = Share { most: most_here, least: least_here, block: least };
             if let Some((short, size)) = shortened_to(&entries[start + at], share, has_recall, counter)
                 && size < sizes[at]
             {
@@ -194,11 +196,11 @@ fn shortened_to(
     counter: &mut Counter,
 ) -> Option<(Entry, u64)> {
     const TRIES: usize = 4;
-    let Share { most, least } = share;
+    let Share { most, least, block } = share;
     let mut aim = most;
     let mut best = None;
     for _ in 0..TRIES {
-        let Some(short) = shortened(entry, aim, has_recall) else { break };
+        let Some(short) = shortened(entry, aim, block, has_recall) else { break };
         let size = counter.message(&short.shown()).total();
         let fits = size <= most;
         best = Some((short, size));
@@ -217,27 +219,32 @@ struct Share {
     most: u64,
     /// It is not shortened further.
     least: u64,
+    /// Tokens that each of its long blocks keeps at least.
+    block: u64,
 }
 
-/// Tokens that a shortened message keeps at least, and where there are too many of them.
-const LEAST_SHOWN: u64 = 400;
-const LEAST_OF_MANY: u64 = 220;
+/// Tokens that a shortened block keeps at least, and where there are too many of them.
+const LEAST_SHOWN: [u64; 4] = [400, 220, 110, 60];
+/// What begins and ends the placeholder of a result that was put aside.
+const PERSISTED_OPEN: &str = "<persisted-output>";
+const PERSISTED_CLOSE: &str = "</persisted-output>";
 /// Bytes of a token, for the first guess.
 const BYTES: u64 = 3;
 
 /// An entry whose long texts and results are shown by their beginning and end; `None` if that would gain nothing.
-fn shortened(entry: &Entry, most: u64, has_recall: bool) -> Option<Entry> {
+fn shortened(entry: &Entry, most: u64, least: u64, has_recall: bool) -> Option<Entry> {
     let message = &entry.message;
     let shown = entry.shown();
-    let longs = shown.blocks.iter().filter(|block| is_long(block)).count().max(1);
-    let bytes = (most * BYTES) as usize / longs;
+    let longs = long_blocks(entry, least).max(1);
+    let bytes = (most * BYTES / longs) as usize;
     let mut short = entry.clone();
     let edit = EditId::fresh();
-    for (at, block) in shown.blocks.iter().enumerate().filter(|(_, block)| is_long(block)) {
+    for (at, block) in shown.blocks.iter().enumerate().filter(|(_, block)| is_long(block, least)) {
         let with = match &block.body {
             Body::ToolResult(result) => {
                 let text = result.content.to_text();
-                let content = ResultContent::Text(ends(&text, bytes, &message.id, has_recall)?);
+                let Some(short) = ends(&text, bytes, &message.id, has_recall) else { continue };
+                let content = ResultContent::Text(short);
                 crate::stages::with_result_content(block, result, content)
             }
             Body::Text(_) => {
@@ -260,11 +267,17 @@ fn shortened(entry: &Entry, most: u64, has_recall: bool) -> Option<Entry> {
     (short.overlays.len() > entry.overlays.len()).then_some(short)
 }
 
-/// Blocks that are worth shortening.
-fn is_long(block: &Block) -> bool {
+/// The number of blocks of an entry that are worth shortening.
+fn long_blocks(entry: &Entry, least: u64) -> u64 {
+    entry.shown().blocks.iter().filter(|block| is_long(block, least)).count() as u64
+}
+
+/// Returns true for a block that is worth shortening where each keeps at least so many tokens.
+fn is_long(block: &Block, least: u64) -> bool {
     const LONG: usize = 1_200;
+    let long = (least * BYTES + least * BYTES / 4) as usize;
     match &block.body {
-        Body::ToolResult(result) => result.content.to_text().len() > LONG,
+        Body::ToolResult(result) => result.content.to_text().len() > long.min(LONG),
         Body::Text(text) => text.len() > LONG,
         Body::Reasoning { .. }
         | Body::ToolCall(_)
@@ -278,6 +291,13 @@ fn is_long(block: &Block) -> bool {
 fn ends(text: &str, bytes: usize, id: &MessageId, has_recall: bool) -> Option<String> {
     if text.len() <= bytes {
         return None;
+    }
+    // A placeholder keeps the way back that it names; of its preview the beginning stays.
+    if let Some((way_back, preview)) = text.split_once("\n\n").filter(|_| text.starts_with(PERSISTED_OPEN)) {
+        let room = bytes.saturating_sub(way_back.len() + PERSISTED_CLOSE.len());
+        let preview = head(preview.trim_end().trim_end_matches(PERSISTED_CLOSE), room);
+        return Some(format!("{way_back}\n\n{preview}\n…\n{PERSISTED_CLOSE}"))
+            .filter(|short| short.len() < text.len());
     }
     let (first, last) = (head(text, bytes * 2 / 3), tail(text, bytes / 3));
     let left_out = text.len() - first.len() - last.len();

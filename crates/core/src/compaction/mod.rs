@@ -284,6 +284,9 @@ const LEAD_TOKENS: u64 = 160;
 const CHECK_SHARE: u64 = 8;
 /// Where a person asks for a compaction, results that the model has not seen get at most this part of it.
 const MANUAL_SHARE: u64 = 24;
+/// Where at most so many times the result's size was said before them, they get this part: there is less to tell.
+const MANUAL_LITTLE: u64 = 4;
+const MANUAL_SHARE_OF_LITTLE: u64 = 3;
 /// The share of the view that is to be freed even if less comes back.
 const WORTHWHILE: f64 = 0.3;
 /// Tokens of the result that instructions of the client leave free.
@@ -469,7 +472,11 @@ impl Compaction<'_> {
         match self.trigger {
             Trigger::TooLong => return limit / REFUSED_SHARE,
             // Nobody waits for the answer: what was said before is needed more often.
-            Trigger::Manual => return limit / MANUAL_SHARE,
+            Trigger::Manual => {
+                let before: u64 = self.scene.tokens[..start].iter().sum();
+                let is_little = before <= limit.saturating_mul(MANUAL_LITTLE);
+                return limit / if is_little { MANUAL_SHARE_OF_LITTLE } else { MANUAL_SHARE };
+            }
             Trigger::PreTurn | Trigger::MidTurn | Trigger::ModelSwitch => {}
         }
         let Scene { entries, tokens, .. } = &self.scene;

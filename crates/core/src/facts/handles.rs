@@ -47,12 +47,14 @@ impl Handles {
             return;
         }
         for row in ROWS.iter().filter(|row| row.group == "given") {
-            let groups = row.pattern.groups(text).unwrap_or_default();
             // What has no number and no path in it is a word of a text about handles.
             let is_id = |id: &&str| id.contains(|c: char| c.is_ascii_digit() || c == '/');
-            let Some(id) = groups.into_iter().skip(1).find(is_id).map(str::to_owned) else {
-                continue;
-            };
+            let mut places = row.pattern.places(text).into_iter();
+            let id = places.find_map(|place| {
+                let groups = row.pattern.groups(&text[place]).unwrap_or_default();
+                groups.into_iter().skip(1).find(is_id).map(str::to_owned)
+            });
+            let Some(id) = id else { continue };
             if self.0.iter().all(|handle| handle.id != id) {
                 let what = crate::text::one_line(what, 120);
                 self.0.push(Handle { id, message: message.clone(), what, output: output_file(text) });
@@ -101,9 +103,21 @@ mod tests {
             ["bash_7", "019f-aa"]
         );
         handles.result("KillShell", r#"{"shell_id":"bash_7"}"#, &message, "killed");
+        assert_eq!(handles.open().len(), 1);
         handles.notice(
             "<task-notification><task-id>019f-aa</task-id><status>completed</status></task-notification>",
         );
         assert!(handles.open().is_empty());
+    }
+
+    #[test]
+    fn an_id_is_found_behind_words_about_it() {
+        let mut handles = Handles::default();
+        let message = MessageId::new("m1");
+        let text = "Async agent launched. (Never quote this, including the agentId below.)\nagentId: a67a543ad670c2d83 (internal)";
+        handles.result("Agent", "find callers", &message, text);
+        handles.result("spawn_agent", "review", &message, r#"{"task_name": "/root/perf_review"}"#);
+        let ids: Vec<&str> = handles.open().iter().map(|handle| handle.id.as_str()).collect();
+        assert_eq!(ids, ["a67a543ad670c2d83", "/root/perf_review"]);
     }
 }

@@ -366,6 +366,12 @@ fn g_every_paragraph_beside_a_long_paste_is_told() {
         "Reports from the field office come in with commas, the others with points.",
         "The totals at the bottom are fine.",
     ];
+    let words = "The second column is off.\n\nThe totals are fine.";
+    let between = Ask::read(&user(&format!("{log}\n{words}\n\n{log}"))).expect("an ask");
+    assert!(between.passages().join("\n").contains(words), "{:?}", between.passages());
+    let fenced = format!("Add a flag.\n\nexit code 0 even if there is work to do\n\n```\n{log}```\n");
+    let fenced = Ask::read(&user(&fenced)).expect("an ask");
+    assert!(fenced.passages().join("\n").contains("exit code 0 even if"), "{:?}", fenced.passages());
     for (name, paste) in [("log", &log), ("article", &article)] {
         for (before, behind) in [(3, 0), (0, 3), (1, 2), (2, 1)] {
             let paste = [paste.as_str()];
