@@ -240,13 +240,13 @@ pub(super) fn border_prose(text: &str, most: usize) -> Vec<Range<usize>> {
             continue;
         }
         let blanks = |at: &usize| lines[*at].look == Look::Blank;
-        let ends = run.clone().filter(blanks).map(|at| lines[at].range.start);
+        let mut ends = run.clone().filter(blanks).map(|at| lines[at].range.start);
         if is_first {
-            let end = ends.clone().filter(|end| end - bytes.start <= most).last();
+            let end = ends.clone().rfind(|end| end - bytes.start <= most);
             found.extend(end.filter(|end| *end > bytes.start).map(|end| bytes.start..end));
         }
         if is_last {
-            let start = ends.filter(|start| bytes.end - start <= most).next();
+            let start = ends.find(|start| bytes.end - start <= most);
             found.extend(start.map(|start| start..bytes.end));
         }
     }
