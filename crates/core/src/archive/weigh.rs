@@ -46,12 +46,12 @@ pub(super) fn chance(name: &Name, active: f32, now: u32, logs: &Logs) -> f64 {
         Kind::Number => -0.85,
     };
     let written = match usage.last_written {
-        Some(at) => 3.57 - 0.27 * age(at) - 0.27 * ln(usage.beside),
+        Some(at) => 3.57 - 0.24 * age(at) - 0.27 * ln(usage.beside),
         None => ACTIVE * f64::from(active),
     };
     let z = -2.50 + kind + written - 0.34 * logs.ln(name.text.len()) + 1.36 * ln(usage.items)
         - 1.30 * ln(usage.given)
-        - 0.40 * age(usage.last);
+        - 0.36 * age(usage.last);
     1.0 / (1.0 + (-z).exp())
 }
 

@@ -1,11 +1,12 @@
 //! Asks: what a message wants done, with the sentences that bind and what it overrides.
 
 use super::sentence::split_sentences;
-use super::{Part, PartKind, classify, lines, table};
+use super::{Part, PartKind, classify, lines, paste, table};
 use crate::text::{head, tail};
 use crate::{Fragment, Message, MessageId, Role, Speaker};
 use jiff::Timestamp;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Who gave a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,9 @@ const ASK_END: usize = 700;
 /// Bytes of doubtful paragraphs at one end of a paste, and in one message.
 const DOUBTFUL_END: usize = 900;
 const MOST_DOUBTFUL: usize = 2_400;
+/// Paragraphs inside of a paste that speak like a request: how many of one paste, and bytes of one message.
+const ASKING_PARAGRAPHS: usize = 4;
+const MOST_ASKING: usize = 1_600;
 /// Rules of pasted material that are remembered, and bytes of one.
 const MOST_RULES: usize = 400;
 const LONGEST_RULE: usize = 300;
@@ -263,17 +267,34 @@ fn with_doubtful(message: &Message, parts: &[Part]) -> Vec<String> {
 }
 
 /// Paragraphs that count as pasted but may be the person's own: prose at the beginning or end of a paste, where it borders on what
-/// was typed or on the end of the message, and prose between two logs. Bounded by [`MOST_DOUBTFUL`] for each message.
+/// was typed or on the end of the message, prose between two logs, and inside of a paste what speaks like a request. Bounded by
+/// [`MOST_DOUBTFUL`] for each message.
 fn doubtful(message: &Message, parts: &[Part]) -> Vec<Part> {
     let mut left = MOST_DOUBTFUL;
-    let mut found = Vec::new();
-    for part in parts.iter().filter(|part| part.kind == PartKind::PastedMaterial) {
-        for range in lines::border_prose(part.text(message), DOUBTFUL_END.min(left)) {
-            left = left.saturating_sub(range.len());
-            let range = part.range.start + range.start..part.range.start + range.end;
+    let mut found: Vec<Part> = Vec::new();
+    let pasted = || parts.iter().filter(|part| part.kind == PartKind::PastedMaterial);
+    let mut take = |part: &Part, range: Range<usize>, left: &mut usize| {
+        let range = part.range.start + range.start..part.range.start + range.end;
+        let overlaps = |one: &Part| {
+            one.block == part.block && one.range.start < range.end && range.start < one.range.end
+        };
+        if range.len() <= *left && !found.iter().any(overlaps) {
+            *left -= range.len();
             found.push(Part { range, ..part.clone() });
         }
+    };
+    for part in pasted() {
+        for range in lines::border_prose(part.text(message), DOUBTFUL_END.min(left)) {
+            take(part, range, &mut left);
+        }
     }
+    let mut left = MOST_ASKING;
+    for part in pasted() {
+        for range in paste::asking_paragraphs(part.text(message), ASKING_PARAGRAPHS) {
+            take(part, range, &mut left);
+        }
+    }
+    found.sort_by_key(|part| (part.block, part.range.start));
     found
 }
 

@@ -48,6 +48,23 @@ pub(super) fn split(text: &str) -> Split {
     Split { pieces: page.pieces(), is_document }
 }
 
+/// Paragraphs inside of a paste that speak like a request, as byte ranges, at most `most` of them: those that do so most surely. A
+/// request may stand between two texts that cannot be told apart.
+pub(super) fn asking_paragraphs(text: &str, most: usize) -> Vec<Range<usize>> {
+    let page = Page::new(text);
+    let mut found: Vec<(usize, Range<usize>)> = Vec::new();
+    for segment in page.segments() {
+        let voice = page.voice(&segment);
+        if voice.asks(voice::SURELY) {
+            let bytes = page.lines[segment.start].range.start..page.lines[segment.end - 1].range.end;
+            found.push((voice.strength(), bytes));
+        }
+    }
+    found.sort_by_key(|(strength, bytes)| (std::cmp::Reverse(*strength), bytes.start));
+    found.truncate(most);
+    found.into_iter().map(|(_, bytes)| bytes).collect()
+}
+
 /// A text with what of it was pasted.
 pub(super) struct Page<'a> {
     pub(super) text: &'a str,

@@ -781,8 +781,17 @@ pub(crate) fn is_scaffold(message: &Message) -> bool {
     }
 }
 
+/// The text of entries as every wire carries it: items that only one provider knows are not written on the others.
 fn shown_text<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
-    entries.map(|entry| entry.shown().to_text()).collect::<Vec<_>>().join("\n")
+    let mut text = String::new();
+    for entry in entries {
+        let shown = entry.shown();
+        for block in shown.blocks.iter().filter(|block| !matches!(block.body, crate::Body::Unknown(_))) {
+            text.push_str(&block.to_text());
+            text.push('\n');
+        }
+    }
+    text
 }
 
 /// Whether notes hold no more than headings and guides.

@@ -165,6 +165,6 @@ struct Shares {
 impl Shares {
     fn of(budget: u64) -> Self {
         let share = |percent: u64| budget * percent / 100;
-        Self { state: share(10), words: share(30), files: share(6), results: share(5), small: share(3) }
+        Self { state: share(10), words: share(30), files: share(4), results: share(3), small: share(2) }
     }
 }

@@ -12,7 +12,9 @@ use std::path::Path;
 
 pub(super) fn title(page: &mut Page<'_>, facts: &Facts) {
     if let Some(first) = facts.requests().first_task() {
-        let title: Vec<&str> = first.ask.text.split_whitespace().take(10).collect();
+        let mut lines = first.ask.text.lines().map(|line| line.trim_start_matches(['#', ' ', '\t']));
+        let line = lines.find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
+        let title: Vec<&str> = line.split_whitespace().take(10).collect();
         page.line(&one_line(&title.join(" "), 80));
     }
 }
