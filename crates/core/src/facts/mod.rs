@@ -436,7 +436,7 @@ impl Facts {
 
     /// Errors that still stand, newest last.
     pub fn open_errors(&self) -> impl Iterator<Item = &ErrorFact> {
-        self.errors_seen().iter().filter(|error| error.open)
+        self.errors_seen().iter().filter(|error| error.is_open(self.seen))
     }
 
     /// The model's list of tasks.

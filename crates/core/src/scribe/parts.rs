@@ -180,7 +180,11 @@ pub(super) fn errors(page: &mut Page<'_>, facts: &Facts, most: u64) {
         corrections.filter(|d| !said.contains(&d.sentence)).map(|d| format!("- user: {}", d.sentence)),
     );
     let errors = facts.errors_seen().iter().rev().map(|error| {
-        let state = if error.open { "open" } else { "fixed" };
+        let state = match (error.is_closed(), error.is_open(facts.seen())) {
+            (true, _) => "fixed",
+            (false, true) => "open",
+            (false, false) => "seen",
+        };
         format!("- {state}: {} (`{}`)", one_line(&error.line, 160), one_line(&error.source, 60))
     });
     page.lines(most, errors);

@@ -108,6 +108,12 @@ fn a_later_success_closes_what_it_covers() {
         ),
         ("cd web && npm test", JS_FAIL, "npm --prefix web test", JS_OK),
         (
+            "npx playwright test tests/share.spec.ts --reporter=line 2>&1 | grep -E 'Error|failed'",
+            "Error: page was closed\n1 failed",
+            "pnpm --filter e2e test -- --reporter=list tests/e2e/tests/share.spec.ts",
+            "20 passed (32.1s)",
+        ),
+        (
             "pytest tests/test_a.py",
             "FAILED tests/test_a.py::test_b - x\n1 failed in 0.1s",
             "uv run pytest -q",
@@ -276,6 +282,51 @@ fn errors_end_with_the_success_that_covers_them() {
     assert_eq!(session.open_errors().len(), 1, "another package");
     session.call("Edit", json!({"file_path": "/repo/a/b.go"}), "updated", Some(false)).ok("go vet ./c", "");
     assert_eq!(session.open_errors(), Vec::<&str>::new(), "its file was changed, and the runner passes");
+}
+
+#[test]
+fn a_fixer_that_succeeds_ends_what_the_linter_reported() {
+    const LINT: &str = "error: script \"lint\" exited with code 1";
+    const FORMAT: &str = "error: 2 files would be reformatted";
+    for (failed, output, later) in [
+        ("bun run lint 2>&1", LINT, "bun run lint:fix"),
+        ("bun run lint:fix", LINT, "bun run lint 2>&1 | tail -5"),
+        ("bun run lint", LINT, "bunx biome check --write src/a.ts"),
+        ("uv run ruff format --check a.py b.py c.py", FORMAT, "uv run ruff format a.py b.py"),
+    ] {
+        let mut session = Session::new();
+        session.fails(failed, output);
+        assert_eq!(session.open_errors().len(), 1, "{failed}");
+        session.ok(later, "Fixed 2 files");
+        assert!(session.open_errors().is_empty(), "{failed}, then {later}: {:?}", session.open_errors());
+    }
+    let mut session = Session::new();
+    session.fails("bun run lint", LINT).ok("uv run ruff format", "2 files reformatted");
+    assert_eq!(session.open_errors().len(), 1);
+}
+
+#[test]
+fn errors_that_passing_tests_print_are_not_open_errors() {
+    let mut session = Session::new();
+    let output = "error: All fail\nerror: Item 3 failed\n183 | submitError: new Error(\"queue is full\"),\n(fail) routes > returns 404 [1.2ms]\n 12 pass\n 1 fail";
+    session.fails("bun run test 2>&1", output);
+    assert_eq!(session.failing().len(), 1);
+    assert!(session.open_errors().is_empty(), "{:?}", session.open_errors());
+    // A run that could not be compiled has no failed test to tell.
+    session.fails("cargo test", "error[E0308]: mismatched types\nerror: could not compile `app` (lib test)");
+    assert!(session.open_errors().iter().any(|line| line.contains("E0308")), "{:?}", session.open_errors());
+}
+
+#[test]
+fn an_error_is_not_called_open_when_the_work_went_on_without_it() {
+    let mut session = Session::new();
+    session.fails("git pull --ff-only origin main", "fatal: Not possible to fast-forward, aborting.");
+    session.fails("cargo build", "error[E0308]: mismatched types");
+    assert_eq!(session.open_errors().len(), 2);
+    for step in 0..40 {
+        session.ok(&format!("cat src/{step}.rs"), "fn main() {}");
+    }
+    assert_eq!(session.open_errors(), ["error[E0308]: mismatched types"]);
 }
 
 #[test]

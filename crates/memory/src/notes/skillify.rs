@@ -134,7 +134,7 @@ fn from_facts(
         rules.rev().map(|rule| format!("- {}", one_line(&rule.sentence, 300))).collect();
     rules.dedup();
     rules.truncate(MOST_RULES);
-    let problems = facts.errors_seen().iter().rev().filter(|error| !error.open).take(MOST_PROBLEMS);
+    let problems = facts.errors_seen().iter().rev().filter(|error| error.is_closed()).take(MOST_PROBLEMS);
     let problems = problems.map(|error| {
         format!("- {} (from `{}`; it went away)", one_line(&error.line, 200), one_line(&error.source, 80))
     });

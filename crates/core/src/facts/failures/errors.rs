@@ -17,8 +17,8 @@ pub struct ErrorFact {
     pub line: String,
     /// What reported it: a command line, or a tool with its argument.
     pub source: String,
-    /// Whether it still stands: no later success covers it.
-    pub open: bool,
+    /// No later success covers it.
+    open: bool,
     /// When it was last seen, as a position in the session.
     pub seen: u64,
     /// The message that shows it.
@@ -26,6 +26,29 @@ pub struct ErrorFact {
     subject: Subject,
     /// Whether a file that it names was changed since.
     is_edited: bool,
+}
+
+/// Messages after which nobody can say any more whether an error of a command, or of an edit, still stands: the work went on without
+/// it. Checks are run again, so theirs stand until they pass.
+const COMMAND_AGE: u64 = 60;
+const EDIT_AGE: u64 = 20;
+
+impl ErrorFact {
+    /// Returns true if a later success covers it.
+    pub fn is_closed(&self) -> bool {
+        !self.open
+    }
+
+    /// Returns true if it stands at a position in the session, as far as can be told.
+    pub fn is_open(&self, now: u64) -> bool {
+        let age = now.saturating_sub(self.seen);
+        let is_recent = match &self.subject {
+            Subject::Check(_) => true,
+            Subject::Command(_) => age <= COMMAND_AGE,
+            Subject::Edit(_) => age <= EDIT_AGE,
+        };
+        self.open && is_recent
+    }
 }
 
 /// What failed.
@@ -81,7 +104,7 @@ impl Errors {
         self.close(|error| match &error.subject {
             Subject::Check(failed) => {
                 let is_same_runner = failed.check.name == placed.check.name && placed.shares_project(failed);
-                placed.covers(failed) || (error.is_edited && is_same_runner)
+                placed.covers(failed) || placed.repairs(failed) || (error.is_edited && is_same_runner)
             }
             Subject::Command(_) | Subject::Edit(_) => false,
         });

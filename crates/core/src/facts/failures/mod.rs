@@ -67,9 +67,19 @@ impl PlacedCheck {
         // The same tests by name: where they are was wrong one of the times.
         let is_same_tests =
             !own.filters.is_empty() && own.filters == its.filters && own.variants == its.variants;
-        self.check.includes_runner(&other.check)
-            && (is_same_tests
-                || self.is_any_pair(other, |own_folder, its_folder| own.covers(own_folder, its, its_folder)))
+        let is_test = |check: &Check| check.kind == CheckKind::Test;
+        (is_test(&self.check) && is_test(&other.check) && own.names_same_files(its))
+            || self.check.includes_runner(&other.check)
+                && (is_same_tests
+                    || self
+                        .is_any_pair(other, |own_folder, its_folder| own.covers(own_folder, its, its_folder)))
+    }
+
+    /// Whether it repaired what another check complained of: a fixer that ended well left nothing behind.
+    fn repairs(&self, other: &Self) -> bool {
+        self.check.is_fixer && self.check.includes_runner(&other.check) && {
+            self.is_any_pair(other, |own, its| is_below(its, own) || is_below(own, its))
+        }
     }
 
     /// Whether both may have run in the same project. A run in a folder of it must say what it selects there.
@@ -193,6 +203,11 @@ impl Failures {
             let is_alone = steps.iter().filter(|step| StepNature::of(step) != StepNature::Setup).count() == 1;
             let mut lines = error_lines(result.output, 6);
             lines.retain(|line| !is_miss(line) && !is_noise(line));
+            // Passing tests log errors on purpose; what fails is told by name.
+            let is_test = check.is_some_and(|placed| placed.check.kind == CheckKind::Test);
+            if is_test && report.as_ref().is_some_and(|report| !report.failures().is_empty()) {
+                lines.clear();
+            }
             // Without a line that says so, the last one is a guess. Where others may have printed it or the run itself is told,
             // it is not even that.
             if !is_alone || check.is_some_and(|placed| placed.check.kind == CheckKind::Test) {

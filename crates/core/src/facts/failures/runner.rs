@@ -256,6 +256,8 @@ pub(super) struct Check {
     pub(super) kind: CheckKind,
     /// Whether the name is that of a project's task.
     pub(super) is_task: bool,
+    /// Repairs what it finds, as `lint:fix` and `ruff format` do.
+    pub(super) is_fixer: bool,
     pub(super) selection: Selection,
 }
 
@@ -339,6 +341,7 @@ fn of_words(words: &[&str], selection: Selection, depth: usize) -> Option<Check>
             family: row.family,
             kind: row.kind,
             is_task: false,
+            is_fixer: row.kind == CheckKind::Lint && is_fixer(words),
             selection,
         });
     }
@@ -396,7 +399,25 @@ fn of_task(program: &str, rest: &[&str], mut selection: Selection, depth: usize)
     let is_browser = parts.iter().any(|part| matches!(*part, "e2e" | "playwright" | "cypress"));
     let family = if is_browser { Family::Browser } else { *family };
     selection.read(rest, &format!("{JS} {TASK_OPTIONS}"), OptionMeaning::Target);
-    Some(Check { name: name.to_owned(), family, kind, is_task: true, selection })
+    let is_fixer = kind == CheckKind::Lint && (is_fixer(&inner) || parts.iter().any(|part| *part == "fix"));
+    // `lint` and `lint:fix` do the same work.
+    let name = match kind {
+        CheckKind::Lint => FIX_ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name),
+        CheckKind::Test | CheckKind::Build => name,
+    };
+    Some(Check { name: name.to_owned(), family, kind, is_task: true, is_fixer, selection })
+}
+
+/// Endings of the names of tasks that say how a linter is run, not which.
+const FIX_ENDINGS: [&str; 6] = [":fix", "-fix", ":check", "-check", ":write", ":all"];
+
+/// Returns true for the words of a linter or formatter that changes files.
+fn is_fixer(words: &[&str]) -> bool {
+    const FIXES: [&str; 5] = ["--fix", "--write", "-w", "--apply", "--unsafe-fixes"];
+    const ONLY_LOOKS: [&str; 5] = ["--check", "--diff", "-l", "-d", "--list-different"];
+    let formats = words.iter().any(|word| ["fmt", "format"].contains(word))
+        && !words.iter().any(|word| ONLY_LOOKS.contains(word));
+    formats || words.iter().any(|word| FIXES.contains(word))
 }
 
 #[cfg(test)]
@@ -433,6 +454,7 @@ mod tests {
             ("pnpm -r run test:unit", "test:unit", Test),
             ("yarn workspace web test", "test", Test),
             ("bun --cwd web run lint", "lint", Lint),
+            ("bun run lint:fix", "lint", Lint),
             ("npm run typecheck", "typecheck", Build),
             ("make -C x check", "check", Test),
             ("mise run test:ci", "test:ci", Test),
@@ -460,5 +482,24 @@ mod tests {
             assert_eq!(check(command), None, "{command}");
         }
         assert!(runs_tests("cd x && go test ./...") && !runs_tests("go build ./..."));
+    }
+
+    #[test]
+    fn fixers_are_told_from_checks() {
+        for (command, is_fixer) in [
+            ("bun run lint", false),
+            ("bun run lint:fix", true),
+            ("npm run lint -- --fix", true),
+            ("uv run ruff format src", true),
+            ("uv run ruff format --check src", false),
+            ("ruff check --fix src", true),
+            ("cargo fmt", true),
+            ("cargo fmt --all --check", false),
+            ("bunx biome check --write a.ts", true),
+            ("gofmt -l .", false),
+            ("gofmt -w a.go", true),
+        ] {
+            assert_eq!(check(command).map(|check| check.is_fixer), Some(is_fixer), "{command}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Selections: which part of a project a run of a check covers.
 
+use super::line_forms::is_test_file;
 use crate::shell::clean_path;
 
 /// What an option means for the selection.
@@ -133,6 +134,22 @@ impl Selection {
                     .iter()
                     .all(|filter| self.filters.iter().any(|own| filter.contains(own.as_str()))));
         has_variants && has_filters && self.covers_targets(folder, other, other_folder)
+    }
+
+    /// Whether both name the same files of tests, from whatever folder and by whatever runner.
+    pub(super) fn names_same_files(&self, other: &Self) -> bool {
+        let is_same = |own: &str, its: &str| {
+            let ends_with = |long: &str, short: &str| {
+                long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+            };
+            ends_with(own, its) || ends_with(its, own)
+        };
+        !other.targets.is_empty()
+            && self.filters.is_empty()
+            && other
+                .targets
+                .iter()
+                .all(|its| is_test_file(its) && self.targets.iter().any(|own| is_same(own, its)))
     }
 
     fn covers_targets(&self, folder: &str, other: &Self, other_folder: &str) -> bool {
