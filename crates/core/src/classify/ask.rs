@@ -1,8 +1,8 @@
 //! Asks: what a message wants done, with the sentences that bind and what it overrides.
 
 use super::sentence::split_sentences;
-use super::{Part, PartKind, classify, lines, paste, table};
-use crate::text::{head, tail};
+use super::{Part, PartKind, classify, lines, paste, table, voice};
+use crate::text::{head, one_line, tail};
 use crate::{Fragment, Message, MessageId, Role, Speaker};
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -51,18 +51,21 @@ pub struct Ask {
     pub pasted_rules: Vec<String>,
     /// What it puts in the place of earlier asks.
     pub overrides: Option<Override>,
+    headline: String,
 }
 
-/// Texts up to this length are required whole.
+/// Texts up to this many characters are required whole.
 const WHOLE_ASK: usize = 2_000;
 /// Of longer ones, the beginning and the end in these many bytes, cut at the end of a line or sentence.
-const ASK_END: usize = 700;
+const ASK_START: usize = 700;
+const ASK_END: usize = 1_400;
+/// Characters of a headline.
+const HEADLINE: usize = 300;
 /// Bytes of doubtful paragraphs at one end of a paste, and in one message.
 const DOUBTFUL_END: usize = 900;
 const MOST_DOUBTFUL: usize = 2_400;
-/// Paragraphs inside of a paste that speak like a request: how many of one paste, and bytes of one message.
-const ASKING_PARAGRAPHS: usize = 4;
-const MOST_ASKING: usize = 1_600;
+/// Bytes of paragraphs inside of a long text or a paste that speak like a request, in one message.
+const MOST_ASKING: usize = 2_400;
 /// Rules of pasted material that are remembered, and bytes of one.
 const MOST_RULES: usize = 400;
 const LONGEST_RULE: usize = 300;
@@ -85,15 +88,17 @@ impl Ask {
         let pieces = if asked.is_empty() { words(&|kind| kind == PartKind::PastedMaterial) } else { asked };
         let text = pieces.join("\n");
         let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return None };
-        let is_told_whole = text.len() + pasted <= WHOLE_ASK;
+        let material: String = parts.iter().filter(is_pasted).map(|part| part.text(message)).collect();
+        let is_told_whole = text.chars().chain(material.chars()).nth(WHOLE_ASK).is_none();
         let pieces: Vec<String> = if is_told_whole {
             with_material(message, &parts)
-        } else if text.len() <= WHOLE_ASK {
+        } else if is_short(&text) {
             with_doubtful(message, &parts)
         } else {
-            let (first, last) = (cut_back(head(first, ASK_END)), cut_front(tail(last, ASK_END)));
+            let (first, last) = (cut_back(head(first, ASK_START)), cut_front(tail(last, ASK_END)));
             let doubtful = doubtful(message, &parts);
             let doubtful = doubtful.iter().map(|part| part.text(message).trim());
+            let doubtful = doubtful.filter(|text| !first.contains(text) && !last.contains(text));
             [first].into_iter().chain(doubtful).chain([last]).map(str::to_owned).collect()
         };
         let is_paste_only = !parts.iter().any(|part| part.kind.is_ask());
@@ -102,7 +107,14 @@ impl Ask {
             false => Author::Agent,
         };
         // Whoever pastes a log binds nobody with it.
-        let directives = if is_paste_only { Vec::new() } else { of_words(&message.id, &text) };
+        let mut directives = if is_paste_only { Vec::new() } else { of_words(&message.id, &text) };
+        // In a long text nobody can say who corrects whom, unless somebody speaks.
+        if !is_short(&text) {
+            let corrections = directives.iter_mut().filter(|one| one.kind == DirectiveKind::Correction);
+            for directive in corrections.filter(|one| !paste::is_spoken(&text, &one.sentence)) {
+                directive.kind = DirectiveKind::Instruction;
+            }
+        }
         let mut pasted_rules = Vec::new();
         for part in parts.iter().filter(is_pasted).filter(|_| !is_told_whole) {
             let rules = part.text(message).lines().flat_map(rules_of);
@@ -113,6 +125,7 @@ impl Ask {
             at: message.at,
             author,
             overrides: Override::read(&text),
+            headline: one_line(paste::headline(&text), HEADLINE),
             text,
             pieces,
             pasted,
@@ -123,7 +136,12 @@ impl Ask {
 
     /// Returns true if the text must be told whole.
     pub fn is_short(&self) -> bool {
-        self.text.len() <= WHOLE_ASK
+        is_short(&self.text)
+    }
+
+    /// The words that say best what is asked for, in one line: for titles and lists.
+    pub fn headline(&self) -> &str {
+        &self.headline
     }
 
     /// What is told of it where there is room.
@@ -148,7 +166,7 @@ impl Override {
     /// What the words override.
     fn read(text: &str) -> Option<Self> {
         // An override is said at the beginning or the end of what somebody writes, as a sentence of its own, and not in quotes.
-        let (first, last) = (head(text, ASK_END), tail(text, ASK_END));
+        let (first, last) = (head(text, ASK_START), tail(text, ASK_START));
         let sentences: Vec<&str> =
             [first, last].into_iter().flat_map(own_lines).flat_map(split_sentences).map(str::trim).collect();
         let mut sentences = sentences.into_iter().filter(|sentence| !is_quoted(sentence));
@@ -209,6 +227,11 @@ const MOST_TOPIC_WORDS: usize = 3;
 /// Returns true for a sentence in quotes: somebody else says it.
 fn is_quoted(sentence: &str) -> bool {
     sentence.starts_with(['"', '“', '\'', '‘', '「', '`', '«'])
+}
+
+/// Returns true for a text that is required whole.
+fn is_short(text: &str) -> bool {
+    text.len() <= WHOLE_ASK || text.chars().nth(WHOLE_ASK).is_none()
 }
 
 /// A text up to its last whole line or sentence.
@@ -288,9 +311,19 @@ fn doubtful(message: &Message, parts: &[Part]) -> Vec<Part> {
             take(part, range, &mut left);
         }
     }
+    // A document asks its readers for much; what was typed asks the model.
     let mut left = MOST_ASKING;
-    for part in pasted() {
-        for range in paste::asking_paragraphs(part.text(message), ASKING_PARAGRAPHS) {
+    for part in parts {
+        let least = match part.kind {
+            PartKind::PastedMaterial => voice::SURELY,
+            PartKind::TypedRequest | PartKind::AgentTask => voice::ASKS,
+            PartKind::Harness
+            | PartKind::LocalCommandOutput
+            | PartKind::InstructionFile
+            | PartKind::Reminder
+            | PartKind::ToolResult => continue,
+        };
+        for range in paste::asking_paragraphs(part.text(message), least) {
             take(part, range, &mut left);
         }
     }
@@ -571,5 +604,72 @@ mod tests {
             passages[0].starts_with("Fix the parser.") && passages.last().unwrap().ends_with("Then push it.")
         );
         assert!(passages.contains(&"Never touch the lexer."));
+    }
+
+    /// Prose that nobody can tell from what a person types.
+    fn prose(sentences: usize) -> String {
+        (0..sentences).map(|n| format!("Section {n} of the report describes how the harbour was built in stone and who paid for it. ")).collect()
+    }
+
+    #[test]
+    fn a_request_between_long_texts_is_told_verbatim() {
+        for asked in [
+            "Which of the two designs would you pick for our queue, and why?",
+            "Please port the retry logic to the new client. Never retry a POST.",
+            "Bitte schreibe die Migration neu und lass die alten Spalten stehen.",
+            "请把重试逻辑移到新的客户端。",
+            "Do these three things:\n\n1. rename the flag\n2. update the docs\n3. bump the version",
+        ] {
+            let text = format!("{}\n\n{asked}\n\n{}\n\n{}", prose(20), prose(20), prose(20));
+            let ask = ask(&text);
+            let told = ask.passages().join("\n");
+            for line in asked.lines() {
+                assert!(told.contains(line), "{line} is missing in:\n{told}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_headline_is_the_request_rather_than_the_text_before_it() {
+        let asked = "Please summarise this for the release notes and keep the numbers.";
+        assert_eq!(ask(&format!("{}\n\n{}\n\n{asked}", prose(12), prose(12))).headline(), asked);
+        assert_eq!(ask(&format!("{asked}\n\n{}\n\n{}", prose(12), prose(12))).headline(), asked);
+        assert_eq!(ask("# Fix the parser\n\nIt fails on tabs. Keep the tests.").headline(), "Fix the parser");
+        assert_eq!(ask("fix the parser").headline(), "fix the parser");
+    }
+
+    #[test]
+    fn messages_are_whole_by_characters_not_bytes() {
+        let text = "请把重试逻辑移到新的客户端，并且不要改动测试。".repeat(80);
+        assert!(text.len() > WHOLE_ASK * 2 && text.chars().count() < WHOLE_ASK);
+        assert_eq!(ask(&text).passages(), [text.as_str()]);
+    }
+
+    #[test]
+    fn sentences_of_a_long_text_are_not_called_the_users_corrections() {
+        let text = format!(
+            "{}\n\nThe old bridge was wrong, stone was used instead of wood.\n\nPlease summarise this.",
+            prose(30)
+        );
+        let ask = ask(&text);
+        assert!(
+            ask.directives.iter().all(|one| one.kind != DirectiveKind::Correction),
+            "{:?}",
+            ask.directives
+        );
+    }
+
+    #[test]
+    fn a_task_in_nested_tags_is_a_task() {
+        const TASK: &str =
+            "Port the retry logic in src/net/client.rs to exponential backoff. Never retry a POST.";
+        for text in [
+            format!("<issue>\n<title>Retry storm</title>\n<body>{TASK}</body>\n</issue>"),
+            format!("<email><subject>Task</subject><body>{TASK}</body></email>"),
+            format!("<spec>\n  <requirement id=\"1\">{TASK}</requirement>\n</spec>"),
+        ] {
+            let ask = ask(&text);
+            assert!(ask.passages().join("\n").contains(TASK), "{text}");
+        }
     }
 }

@@ -32,6 +32,28 @@ impl Lifetime {
     }
 }
 
+/// A text with line ends in the place of its tags.
+pub(super) fn without_tags(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('<') {
+        plain.push_str(before);
+        let is_tag = behind.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+        match behind.split_once('>').filter(|(tag, _)| is_tag && !tag.contains('\n')) {
+            Some((_, after)) => {
+                plain.push('\n');
+                rest = after;
+            }
+            None => {
+                plain.push('<');
+                rest = behind;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
 /// A tag with what it holds.
 #[derive(Clone, Debug)]
 pub(super) struct Element<'a> {

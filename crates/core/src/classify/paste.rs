@@ -48,21 +48,53 @@ pub(super) fn split(text: &str) -> Split {
     Split { pieces: page.pieces(), is_document }
 }
 
-/// Paragraphs inside of a paste that speak like a request, as byte ranges, at most `most` of them: those that do so most surely. A
-/// request may stand between two texts that cannot be told apart.
-pub(super) fn asking_paragraphs(text: &str, most: usize) -> Vec<Range<usize>> {
+/// Paragraphs of a long text that speak like a request, as byte ranges, those that do so most surely first. A list below one belongs
+/// to it. A request may stand between two texts that cannot be told apart.
+pub(super) fn asking_paragraphs(text: &str, least: usize) -> Vec<Range<usize>> {
     let page = Page::new(text);
     let mut found: Vec<(usize, Range<usize>)> = Vec::new();
+    let mut asked = None;
     for segment in page.segments() {
+        let bytes = page.lines[segment.start].range.start..page.lines[segment.end - 1].range.end;
         let voice = page.voice(&segment);
-        if voice.asks(voice::SURELY) {
-            let bytes = page.lines[segment.start].range.start..page.lines[segment.end - 1].range.end;
-            found.push((voice.strength(), bytes));
-        }
+        let is_list = page.look(segment.start) == Some(Look::ListItem);
+        asked = match asked {
+            Some(strength) if is_list => Some(strength),
+            Some(_) | None if voice.asks(least) => Some(voice.strength()),
+            Some(_) | None if page.asks_with_list(&segment) => Some(voice::SURELY),
+            Some(_) | None => None,
+        };
+        found.extend(asked.map(|strength| (strength, bytes)));
     }
     found.sort_by_key(|(strength, bytes)| (std::cmp::Reverse(*strength), bytes.start));
-    found.truncate(most);
     found.into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+/// The paragraph of a text that says best what is asked for: its title, or the one that asks most surely, at the end rather than at the
+/// beginning rather than in between.
+pub(super) fn headline(text: &str) -> &str {
+    const AT_END: usize = 3;
+    const AT_START: usize = 2;
+    let page = Page::new(text);
+    let segments = page.segments_and_request();
+    let (Some(first), Some(last)) = (segments.first(), segments.last()) else { return text.trim() };
+    if page.lines[first.start].is_titled {
+        return page.words(&(first.start..first.start + 1)).trim_start_matches(['#', ' ']);
+    }
+    let score = |segment: &&Range<usize>| {
+        let place = [(last, AT_END), (first, AT_START)].into_iter().find(|(place, _)| place == segment);
+        page.voice(segment).strength() * 2 + place.map_or(0, |(_, score)| score)
+    };
+    let asks = |segment: &&Range<usize>| page.voice(segment).asks(voice::ASKS);
+    let best = segments.iter().filter(asks).max_by_key(score).unwrap_or(first);
+    page.words(best).trim()
+}
+
+/// Returns true if the paragraph of a text that holds a sentence is spoken by somebody.
+pub(super) fn is_spoken(text: &str, sentence: &str) -> bool {
+    let page = Page::new(text);
+    let mut around = page.segments().into_iter().map(|segment| page.words(&segment));
+    around.find(|words| words.contains(sentence)).is_none_or(|words| Voice::of(words).speaks())
 }
 
 /// A text with what of it was pasted.

@@ -125,7 +125,9 @@ fn element_spans(message: &Message, text: &str, element: &Element<'_>, is_mixed:
         }
         (Some(PartKind::AgentTask) | None, Role::User) if is_mixed && !is_known => PartKind::PastedMaterial,
         (Some(kind), _) => kind,
-        (None, Role::User) if lines::is_prose(inner) => PartKind::AgentTask,
+        (None, Role::User) if lines::is_prose(inner) || lines::is_prose(&elements::without_tags(inner)) => {
+            PartKind::AgentTask
+        }
         (None, Role::User) => PartKind::Harness,
         (None, _) => PartKind::Reminder,
     };

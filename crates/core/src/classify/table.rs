@@ -114,7 +114,8 @@ impl Leads {
             if follows_blank && !is_blank {
                 let kind = Self::kind_of(&text[at..]);
                 match (found.last_mut(), kind) {
-                    (Some((range, last)), Some(kind)) if *last != kind => {
+                    // What is told about the client's world holds piece by piece.
+                    (Some((range, last)), Some(kind)) if *last != kind || kind.is_instruction() => {
                         range.end = at;
                         found.push((at..at, kind));
                     }

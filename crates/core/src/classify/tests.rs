@@ -334,7 +334,10 @@ fn a_goal_that_the_client_repeats_is_the_persons() {
 fn system_messages_fall_apart_at_their_leads() {
     let (hook, state) =
         ("SessionStart hook additional context: Do not deploy.", "Today's date is 2026-03-01.");
-    assert_eq!(of(Role::System, &format!("{hook}\n\n{state}")), [part(Harness, hook), part(Reminder, state)]);
+    assert_eq!(
+        of(Role::System, &format!("{hook}\n\n{state}")),
+        [part(Reminder, hook), part(Reminder, state)]
+    );
     assert_eq!(of(Role::System, "Answer briefly."), [part(Reminder, "Answer briefly.")]);
     assert_eq!(
         of(Role::Developer, "The linter is on for this repository."),

@@ -145,7 +145,7 @@ impl Facts {
         let Some(ask) = self.requests.push(message, self.seen) else { return };
         self.turns.push(TurnFact {
             id: message.id.clone(),
-            asked: one_line(&ask.text, 200),
+            asked: one_line(ask.headline(), 200),
             answer: None,
             changed: Vec::new(),
             calls: 0,

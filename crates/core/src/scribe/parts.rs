@@ -12,9 +12,7 @@ use std::path::Path;
 
 pub(super) fn title(page: &mut Page<'_>, facts: &Facts) {
     if let Some(first) = facts.requests().first_task() {
-        let mut lines = first.ask.text.lines().map(|line| line.trim_start_matches(['#', ' ', '\t']));
-        let line = lines.find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
-        let title: Vec<&str> = line.split_whitespace().take(10).collect();
+        let title: Vec<&str> = first.ask.headline().split_whitespace().take(10).collect();
         page.line(&one_line(&title.join(" "), 80));
     }
 }
@@ -28,7 +26,11 @@ pub(super) fn instructions(page: &mut Page<'_>, instructions: Option<&str>) {
 /// The first request in force and the newest one.
 pub(super) fn request(page: &mut Page<'_>, facts: &Facts) {
     let line = |name: &str, request: &Request| {
-        format!("{name} request [{}]: {}", short_id(&request.ask.message), one_line(&request.ask.text, 200))
+        format!(
+            "{name} request [{}]: {}",
+            short_id(&request.ask.message),
+            one_line(request.ask.headline(), 200)
+        )
     };
     let (first, newest) = (facts.requests().first_task(), facts.requests().newest());
     if let Some(first) = first {
@@ -45,8 +47,17 @@ pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
         let ask = &newest.ask;
         let passages = ask.passages();
         let text = match passages.iter().all(|passage| kept.contains(passage)) {
-            true => one_line(&ask.text, 200),
-            false => passages.join("\n"),
+            true => one_line(ask.headline(), 200),
+            false => {
+                let told = passages.join("\n");
+                let is_first = ask.is_short() || one_line(&told, 300).starts_with(ask.headline());
+                match is_first {
+                    true => told,
+                    false => {
+                        format!("{}\nThe message, with text that may be pasted:\n{told}", ask.headline())
+                    }
+                }
+            }
         };
         let by = super::words::by_whom(newest);
         page.line(&format!("Newest request [{}{by}]: {text}", short_id(&ask.message)));
@@ -110,7 +121,7 @@ pub(super) fn next_step(page: &mut Page<'_>, facts: &Facts) {
         page.line(&format!("Go on with: {}", todo.text));
     }
     if let Some(newest) = facts.requests().newest() {
-        page.line(&format!("In the user's words: \"{}\"", one_line(&newest.ask.text, 200)));
+        page.line(&format!("In the user's words: \"{}\"", one_line(newest.ask.headline(), 200)));
     }
 }
 

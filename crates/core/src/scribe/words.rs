@@ -68,7 +68,7 @@ pub(super) fn write_superseded(page: &mut Page<'_>, facts: &Facts, most: u64) {
     let superseded: Vec<&Request> = facts.requests().superseded().collect();
     let lines = superseded.iter().rev().take(MOST_SUPERSEDED).rev().map(|request| {
         let by = request.superseded_by.as_ref().map(short_id).unwrap_or_default();
-        let text = text::one_line(&request.ask.text, 200);
+        let text = text::one_line(request.ask.headline(), 200);
         format!("[{}{}, superseded by {by}] {text}", short_id(&request.ask.message), by_whom(request))
     });
     page.lines(most, lines);
