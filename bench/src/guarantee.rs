@@ -168,8 +168,14 @@ fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> anyhow::Result
             0.0,
             "",
         );
-        for example in examples.get(profile).into_iter().flatten().take(EXAMPLES) {
-            println!("        {example}");
+        // What must not happen comes first.
+        let mut shown: Vec<&String> = examples.get(profile).into_iter().flatten().collect();
+        let kinds = [": violation:", ": labelled:", ": client's own:"];
+        shown.sort_by_key(|example| {
+            kinds.iter().position(|kind| example.contains(kind)).unwrap_or(kinds.len())
+        });
+        for example in shown.into_iter().take(EXAMPLES) {
+            println!("        {}", throughline_core::text::one_line(example, 300));
         }
     }
     Ok(failed)

@@ -5,6 +5,7 @@
 
 use crate::classify::DirectiveKind;
 use crate::facts::{Facts, Status};
+use crate::scribe::KeptText;
 use crate::tokens::Counter;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -117,8 +118,8 @@ impl MissingKind {
 pub struct Check<'a> {
     /// The record.
     pub facts: &'a Facts,
-    /// The messages that stay beside the summary, as text: what they say is not missing.
-    pub kept: &'a str,
+    /// The messages that stay beside the summary: what they say is not missing.
+    pub kept: &'a KeptText,
     /// Tokens that may be appended.
     pub budget: u64,
     /// Tokens that may be appended of what the guarantee demands, the newest request aside; `None` where it is not asked for.
@@ -218,16 +219,15 @@ impl Check<'_> {
     }
 
     fn says(&self, text: &str, item: &Missing) -> bool {
-        let there = |needle: &str| text.contains(needle) || self.kept.contains(needle);
+        let there = |needle: &str| text.contains(needle) || self.kept.all.contains(needle);
         match item.kind {
             MissingKind::NewestRequest
             | MissingKind::Prohibition
             | MissingKind::Correction
             | MissingKind::Instruction
             | MissingKind::Decision
-            | MissingKind::Request
-            | MissingKind::OpenTask
-            | MissingKind::FailingTest => there(&item.text),
+            | MissingKind::Request => text.contains(&item.text) || self.kept.said.contains(&item.text),
+            MissingKind::OpenTask | MissingKind::FailingTest => there(&item.text),
             // A file may be told by its name alone, where that is unmistakable.
             MissingKind::ChangedFile => {
                 let name = item.text.rsplit('/').next().unwrap_or(&item.text);
@@ -431,7 +431,7 @@ mod tests {
     }
 
     fn run(facts: &Facts, summary: &str) -> (String, Verdict) {
-        Check { facts, kept: "", budget: 1_000, guarantee: None }
+        Check { facts, kept: &KeptText::default(), budget: 1_000, guarantee: None }
             .run(summary, &mut Counter::for_model("gpt-5"))
     }
 
@@ -462,7 +462,7 @@ mod tests {
     #[test]
     fn b7_what_does_not_fit_is_counted() {
         let facts = facts(&["never do a. never do b. never do c."]);
-        let (_, verdict) = Check { facts: &facts, kept: "", budget: 12, guarantee: None }
+        let (_, verdict) = Check { facts: &facts, kept: &KeptText::default(), budget: 12, guarantee: None }
             .run("x", &mut Counter::for_model("gpt-5"));
         assert_eq!(verdict.missing.len() + verdict.left_out, 3);
         assert!(verdict.left_out > 0);

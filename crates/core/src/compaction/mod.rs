@@ -24,7 +24,7 @@ pub use window::{Keep, align};
 use crate::facts::Facts;
 use crate::guarantee::{Need, Required, Retold, Violation};
 use crate::profile::{CompactLimits, Strategy};
-use crate::scribe::{self, DigestWanted, Material};
+use crate::scribe::{self, DigestWanted, KeptText, Material};
 use crate::stages::Scene;
 use crate::tokens::Counter;
 use crate::{
@@ -166,7 +166,7 @@ pub struct Plan {
     /// Messages behind the text.
     after: Vec<Entry>,
     /// What the kept messages say.
-    kept_text: String,
+    kept_text: KeptText,
     /// Tokens of the requests in force that the kept messages do not tell.
     requested: u64,
     /// Where the kept messages begin in the old view.
@@ -405,7 +405,7 @@ impl Compaction<'_> {
         let kept_text = shown_text(shown);
         let scaffold = scaffold.entries;
         let untold = self.facts.requests().in_force().flat_map(|request| request.ask.passages());
-        let untold = untold.filter(|passage| !kept_text.contains(passage));
+        let untold = untold.filter(|passage| !kept_text.said.contains(passage));
         let requested =
             if self.guarantee { untold.map(|passage| counter.text(passage) + 8).sum() } else { 0 };
         Ok(Plan { strategy, text_tokens, scaffold, before, after, kept_text, requested, start })
@@ -609,7 +609,7 @@ impl Plan {
         }
         let spent = counter.text(&words) + self.text_tokens / CHECK_SHARE + LEAD_TOKENS;
         let budget = self.text_tokens.saturating_sub(spent);
-        let details = digest(DigestWanted { budget, said: &[&words, &self.kept_text] }, counter);
+        let details = digest(DigestWanted { budget, said: &[&words, &self.kept_text.all] }, counter);
         if details.is_empty() {
             return words;
         }
@@ -782,16 +782,29 @@ pub(crate) fn is_scaffold(message: &Message) -> bool {
 }
 
 /// The text of entries as every wire carries it: items that only one provider knows are not written on the others.
-fn shown_text<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
-    let mut text = String::new();
+fn shown_text<'a>(entries: impl Iterator<Item = &'a Entry>) -> KeptText {
+    let mut kept = KeptText::default();
     for entry in entries {
         let shown = entry.shown();
-        for block in shown.blocks.iter().filter(|block| !matches!(block.body, crate::Body::Unknown(_))) {
-            text.push_str(&block.to_text());
-            text.push('\n');
+        for block in &shown.blocks {
+            let is_said = match &block.body {
+                crate::Body::Unknown(_) => continue,
+                crate::Body::Text(_) => matches!(shown.role, Role::User | Role::System | Role::Developer),
+                crate::Body::Reasoning { .. }
+                | crate::Body::ToolCall(_)
+                | crate::Body::ToolResult(_)
+                | crate::Body::Image(_)
+                | crate::Body::Document(_) => false,
+            };
+            let text = block.to_text();
+            let texts = [Some(&mut kept.all), is_said.then_some(&mut kept.said)];
+            for to in texts.into_iter().flatten() {
+                to.push_str(&text);
+                to.push('\n');
+            }
         }
     }
-    text
+    kept
 }
 
 /// Whether notes hold no more than headings and guides.

@@ -13,14 +13,23 @@ use page::Page;
 pub struct Material<'a> {
     /// The record.
     pub facts: &'a Facts,
-    /// The messages that stay beside the text, as text: what they say is not said again.
-    pub kept: &'a str,
+    /// The messages that stay beside the text: what they say is not said again.
+    pub kept: &'a KeptText,
     /// What the person wants the text to pay attention to.
     pub instructions: Option<&'a str>,
     /// Whether every request in force is told, however much room that takes (G).
     pub guarantee: bool,
     /// Ranked details of everything that was said, within a budget, leaving out what a text already says.
     pub digest: &'a mut dyn FnMut(DigestWanted<'_>, &mut Counter) -> String,
+}
+
+/// What the messages say that stay beside a text.
+#[derive(Clone, Debug, Default)]
+pub struct KeptText {
+    /// All of them.
+    pub all: String,
+    /// Those that the model reads as said to it: neither its own words nor results of tools.
+    pub said: String,
 }
 
 /// A request for details.
@@ -60,15 +69,15 @@ pub fn notes(material: &mut Material<'_>, budget: u64, counter: &mut Counter) ->
     page.section(&heading(1), |page| parts::state(page, facts, kept, shares.state));
     page.section(&heading(2), |page| {
         parts::instructions(page, material.instructions);
-        words::write(page, facts, kept, words::Room { most: shares.words, guarantee });
+        words::write(page, facts, &kept.said, words::Room { most: shares.words, guarantee });
         words::write_superseded(page, facts, shares.small);
-        parts::answers(page, facts, kept, shares.small);
+        parts::answers(page, facts, &kept.all, shares.small);
     });
     page.section(&heading(3), |page| parts::files(page, facts, shares.files));
     page.section(&heading(4), |page| parts::commands(page, facts, shares.small));
     page.section(&heading(5), |page| parts::errors(page, facts, shares.small));
-    page.section(&heading(8), |page| parts::results(page, facts, kept, shares.results));
-    page.section(&heading(9), |page| parts::details(page, material.digest, kept));
+    page.section(&heading(8), |page| parts::results(page, facts, &kept.all, shares.results));
+    page.section(&heading(9), |page| parts::details(page, material.digest, &kept.all));
     page.finish()
 }
 
@@ -87,17 +96,17 @@ pub fn summary(material: &mut Material<'_>, budget: u64, counter: &mut Counter) 
     page.fixed(SUMMARY_SECTIONS[3], |page| parts::errors(page, facts, shares.small));
     page.fixed(SUMMARY_SECTIONS[4], |page| parts::commands(page, facts, shares.small));
     page.fixed(SUMMARY_SECTIONS[5], |page| {
-        words::write(page, facts, kept, words::Room { most: shares.words, guarantee });
+        words::write(page, facts, &kept.said, words::Room { most: shares.words, guarantee });
         words::write_superseded(page, facts, shares.small);
-        parts::answers(page, facts, kept, shares.small);
+        parts::answers(page, facts, &kept.all, shares.small);
     });
     page.fixed(SUMMARY_SECTIONS[6], |page| {
-        parts::handles(page, facts, kept);
+        parts::handles(page, facts, &kept.all);
         parts::pending(page, facts);
     });
-    page.fixed(SUMMARY_SECTIONS[7], |page| parts::results(page, facts, kept, shares.results));
+    page.fixed(SUMMARY_SECTIONS[7], |page| parts::results(page, facts, &kept.all, shares.results));
     page.fixed(SUMMARY_SECTIONS[8], |page| parts::next_step(page, facts));
-    page.section("# Details from the record", |page| parts::details(page, material.digest, kept));
+    page.section("# Details from the record", |page| parts::details(page, material.digest, &kept.all));
     page.finish()
 }
 
@@ -125,7 +134,7 @@ pub fn handoff(material: &mut Material<'_>, budget: u64, counter: &mut Counter) 
         parts::state(page, facts, kept, shares.state);
     });
     page.section("## What binds", |page| {
-        words::write(page, facts, kept, words::Room { most: shares.words, guarantee });
+        words::write(page, facts, &kept.said, words::Room { most: shares.words, guarantee });
         words::write_superseded(page, facts, shares.small);
     });
     page.section("## Files", |page| parts::files(page, facts, shares.files));
@@ -133,7 +142,7 @@ pub fn handoff(material: &mut Material<'_>, budget: u64, counter: &mut Counter) 
         parts::commands(page, facts, shares.small);
         parts::errors(page, facts, shares.small);
     });
-    page.section("## Details", |page| parts::details(page, material.digest, kept));
+    page.section("## Details", |page| parts::details(page, material.digest, &kept.all));
     page.finish()
 }
 

@@ -1,7 +1,7 @@
 //! What the scribe's texts are made of. Each part is shared by notes, summaries and handoffs.
 
-use super::DigestWanted;
 use super::page::Page;
+use super::{DigestWanted, KeptText};
 use crate::classify::DirectiveKind;
 use crate::facts::{Facts, Request, Status, Touch};
 use crate::recall::short_id;
@@ -42,11 +42,11 @@ pub(super) fn request(page: &mut Page<'_>, facts: &Facts) {
 }
 
 /// What is in flight, what the model said last, what is open.
-pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
+pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &KeptText, most: u64) {
     if let Some(newest) = facts.requests().newest() {
         let ask = &newest.ask;
         let passages = ask.passages();
-        let text = match passages.iter().all(|passage| kept.contains(passage)) {
+        let text = match passages.iter().all(|passage| kept.said.contains(passage)) {
             true => one_line(ask.headline(), 200),
             false => {
                 let told = passages.join("\n");
@@ -63,7 +63,7 @@ pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
         page.line(&format!("Newest request [{}{by}]: {text}", short_id(&ask.message)));
     }
     if let Some(said) = facts.last_answer()
-        && !kept.contains(said.text.trim())
+        && !kept.all.contains(said.text.trim())
     {
         let id = short_id(&said.id);
         page.line(&format!("Last said by the assistant [{id}]: {}", middle_cut(said.text.trim(), 900)));
@@ -71,7 +71,7 @@ pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
     if let Some(message) = facts.todos_message().filter(|_| !facts.todos().is_empty()) {
         page.line(&format!("Tasks [{}]:", short_id(message)));
     }
-    handles(page, facts, kept);
+    handles(page, facts, &kept.all);
     pending(page, facts);
     let failing = facts.tests().iter().rev().filter(|run| !run.passed).map(|run| {
         let what = if run.failing.is_empty() {

@@ -28,9 +28,15 @@ pub(super) fn write(page: &mut Page<'_>, facts: &Facts, shown: &str, room: Room)
     // Where requests alone would fill the page, the older ones are told by the sentences that bind.
     let mut promised = page.left() * REQUESTS_SHARE / 10;
     let mut is_whole: HashSet<&MessageId> = HashSet::new();
-    let by_importance = requests.iter().rev().filter(|request| Some(&request.ask.message) != first);
-    for request in requests.iter().filter(|request| Some(&request.ask.message) == first).chain(by_importance)
-    {
+    // The first one, then those of a few lines, which cost little, then the others; the newest of each first.
+    let mut by_importance: Vec<&Request> = requests.iter().rev().copied().collect();
+    by_importance.sort_by_key(|request| {
+        (
+            Some(&request.ask.message) != first,
+            request.ask.passages().iter().map(|text| text.len()).sum::<usize>() > FEW_LINES,
+        )
+    });
+    for request in by_importance {
         let cost: u64 = request.ask.passages().iter().map(|passage| page.counter().text(passage) + 8).sum();
         if cost <= promised {
             promised -= cost;
@@ -74,6 +80,8 @@ pub(super) fn write_superseded(page: &mut Page<'_>, facts: &Facts, most: u64) {
     page.lines(most, lines);
 }
 
+/// Bytes of a request that is told whole before longer ones are.
+const FEW_LINES: usize = 400;
 /// Requests that were given up and are named.
 const MOST_SUPERSEDED: usize = 5;
 

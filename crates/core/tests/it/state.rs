@@ -389,7 +389,13 @@ fn lines_of_the_current_state_name_their_messages() {
     let run = facts.tests().iter().find(|run| !run.passed).unwrap();
     let error = facts.open_errors().last().unwrap();
     let mut digest = |_: throughline_core::scribe::DigestWanted<'_>, _: &mut Counter| String::new();
-    let mut material = Material { facts, kept: "", instructions: None, guarantee: true, digest: &mut digest };
+    let mut material = Material {
+        facts,
+        kept: &Default::default(),
+        instructions: None,
+        guarantee: true,
+        digest: &mut digest,
+    };
     let text = notes(&mut material, 4_000, &mut Counter::for_model("claude-sonnet-4-5"));
     for line in [
         format!("- failing: `go test ./auth` TestLogin [{}]", short(&run.message)),

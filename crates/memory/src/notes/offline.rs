@@ -63,8 +63,13 @@ impl Offline<'_> {
             self.knowledge.archive.digest(&DigestWanted { budget, ..wanted }, counter)
         };
         let facts = &self.knowledge.facts;
-        let mut material =
-            Material { facts, kept: "", instructions: None, guarantee: true, digest: &mut digest };
+        let mut material = Material {
+            facts,
+            kept: &Default::default(),
+            instructions: None,
+            guarantee: true,
+            digest: &mut digest,
+        };
         let text = scribe::notes(&mut material, budget, counter);
         let own = Template::default();
         let said = mend(&text, own.outline()).sections;
