@@ -49,22 +49,46 @@ pub(super) fn split(text: &str) -> Split {
 }
 
 /// Paragraphs of a long text that speak like a request, as byte ranges, those that do so most surely first. A list below one belongs
-/// to it. A request may stand between two texts that cannot be told apart.
+/// to it, and so does what stands beside it and speaks, or between two of them. A request may stand between two texts that cannot be
+/// told apart.
 pub(super) fn asking_paragraphs(text: &str, least: usize) -> Vec<Range<usize>> {
+    /// Bytes of a paragraph that may belong to the request beside it.
+    const BESIDE: usize = 500;
     let page = Page::new(text);
-    let mut found: Vec<(usize, Range<usize>)> = Vec::new();
-    let mut asked = None;
-    for segment in page.segments() {
-        let bytes = page.lines[segment.start].range.start..page.lines[segment.end - 1].range.end;
-        let voice = page.voice(&segment);
+    let segments = page.segments();
+    let mut strengths: Vec<usize> = Vec::with_capacity(segments.len());
+    for segment in &segments {
+        let voice = page.voice(segment);
         let is_list = page.look(segment.start) == Some(Look::ListItem);
-        asked = match asked {
-            Some(strength) if is_list => Some(strength),
-            Some(_) | None if voice.asks(least) => Some(voice.strength()),
-            Some(_) | None if page.asks_with_list(&segment) => Some(voice::SURELY),
-            Some(_) | None => None,
+        strengths.push(match strengths.last() {
+            Some(&before) if before > 0 && is_list => before,
+            Some(_) | None if voice.asks(least) => voice.strength(),
+            Some(_) | None if page.asks_with_list(segment) => voice::SURELY,
+            Some(_) | None => 0,
+        });
+    }
+    let bytes =
+        |segment: &Range<usize>| page.lines[segment.start].range.start..page.lines[segment.end - 1].range.end;
+    let beside = |at: usize| {
+        let before = at.checked_sub(1).map_or(0, |before| strengths[before]);
+        let behind = strengths.get(at + 1).copied().unwrap_or(0);
+        let speaks = Voice::of(page.words(&segments[at])).speaks();
+        match (before.min(behind), before.max(behind)) {
+            (least @ 1.., _) => least,
+            (_, most) if speaks => most,
+            (_, _) => 0,
+        }
+    };
+    let mut found: Vec<(usize, Range<usize>)> = Vec::new();
+    for (at, segment) in segments.iter().enumerate() {
+        let range = bytes(segment);
+        let strength = match strengths[at] {
+            0 if range.len() <= BESIDE => beside(at),
+            strength => strength,
         };
-        found.extend(asked.map(|strength| (strength, bytes)));
+        if strength > 0 {
+            found.push((strength, range));
+        }
     }
     found.sort_by_key(|(strength, bytes)| (std::cmp::Reverse(*strength), bytes.start));
     found.into_iter().map(|(_, bytes)| bytes).collect()
