@@ -4,10 +4,11 @@
 //! kinds. A labelled part counts as found if at least nine tenths of it are classified so; a part of the classifier counts as right
 //! if nine tenths of it are labelled so. Requests and tasks are also counted together: both ask for work.
 
+use crate::measure::verdict_at_least;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use throughline_core::classify::{PartKind, classify};
 use throughline_core::{Block, Body, Flags, Message, Role};
 
@@ -73,12 +74,7 @@ pub(crate) fn read_labels(path: &Path) -> anyhow::Result<Vec<Label>> {
 }
 
 /// Scores the classifier against labels and prints a table. `transcripts` holds `claude/` and `codex/`, `captures` the captures.
-pub(crate) fn run(
-    labels: &[&Path],
-    transcripts: &Path,
-    captures: &Path,
-    is_verbose: bool,
-) -> anyhow::Result<()> {
+pub(crate) fn run(labels: &[PathBuf], transcripts: &Path, captures: &Path) -> anyhow::Result<usize> {
     let mut kinds: BTreeMap<String, Agreement> = BTreeMap::new();
     let mut sessions: HashMap<String, Vec<Option<Message>>> = HashMap::new();
     let mut scored = 0;
@@ -95,7 +91,7 @@ pub(crate) fn run(
                 continue;
             };
             scored += 1;
-            score(&label, message, &mut kinds, is_verbose);
+            score(&label, message, &mut kinds);
         }
     }
     println!("{scored} labelled blocks scored, {missing} not found");
@@ -112,10 +108,29 @@ pub(crate) fn run(
             share(agreement.right, agreement.predicted)
         );
     }
-    Ok(())
+    let mut failed = 0;
+    for (kind, agreement) in kinds.iter().filter(|(_, agreement)| agreement.predicted >= ENOUGH) {
+        let precision = agreement.right as f64 / agreement.predicted as f64;
+        failed += verdict_at_least(&format!("precision of {kind}"), precision, LEAST_PRECISION);
+    }
+    if let Some(asks) = kinds.get(ASKS) {
+        let recall = asks.found as f64 / asks.labelled.max(1) as f64;
+        failed += verdict_at_least("recall of requests and tasks", recall, LEAST_RECALL);
+    }
+    Ok(failed)
 }
 
-fn score(label: &Label, message: &Message, kinds: &mut BTreeMap<String, Agreement>, is_verbose: bool) {
+/// Requests and tasks together.
+const ASKS: &str = "asks together";
+/// The share of labelled requests and tasks that must be found, and of what is found of a kind that must be right.
+const LEAST_RECALL: f64 = 0.98;
+const LEAST_PRECISION: f64 = 0.95;
+/// A precision of fewer parts says little.
+const ENOUGH: usize = 20;
+
+/// Scores one block. Errors are shown for captures only: sessions of the check side are not to be read.
+fn score(label: &Label, message: &Message, kinds: &mut BTreeMap<String, Agreement>) {
+    let is_shown = label.session.starts_with("capture/");
     let Some(Body::Text(text)) = message.blocks.get(label.block).map(|block| &block.body) else { return };
     let chars: Vec<(usize, char)> = text.char_indices().collect();
     if chars.len() != label.chars {
@@ -148,11 +163,11 @@ fn score(label: &Label, message: &Message, kinds: &mut BTreeMap<String, Agreemen
         entry.found += usize::from(hit >= AGREE);
         if is_ask(&part.kind) {
             let (_, hit) = share(range.clone(), &|at| is_ask(predicted[at]));
-            let entry = kinds.entry("asks together".to_owned()).or_default();
+            let entry = kinds.entry(ASKS.to_owned()).or_default();
             entry.labelled += 1;
             entry.found += usize::from(hit >= AGREE);
         }
-        if is_verbose && hit < AGREE {
+        if is_shown && hit < AGREE {
             let got = most_common(&predicted[range.clone()]);
             let show: String = chars[range.clone()].iter().take(160).map(|(_, c)| *c).collect();
             println!(
@@ -173,11 +188,11 @@ fn score(label: &Label, message: &Message, kinds: &mut BTreeMap<String, Agreemen
         entry.right += usize::from(hit >= AGREE);
         if part.kind.is_ask() {
             let (_, hit) = share(range.clone(), &|at| is_ask(labelled[at]));
-            let entry = kinds.entry("asks together".to_owned()).or_default();
+            let entry = kinds.entry(ASKS.to_owned()).or_default();
             entry.predicted += 1;
             entry.right += usize::from(hit >= AGREE);
         }
-        if is_verbose && hit < AGREE {
+        if is_shown && hit < AGREE {
             let show: String = chars[range.clone()].iter().take(160).map(|(_, c)| *c).collect();
             println!(
                 "WRONG {} {}:{} {} is {} ({hit:.2}) {:?}",

@@ -184,11 +184,16 @@ fn table(recordings: &[(Recording, Vec<String>)], window: u64) -> anyhow::Result
 /// Scores the classifier on the labels of independent readers.
 pub(crate) fn classifier(setup: &Setup) -> anyhow::Result<usize> {
     let labels = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/labels");
-    classify::run(
-        &[&labels.join("check.jsonl")],
-        &setup.data.join("transcripts"),
-        &labels.join("captures"),
-        false,
-    )?;
-    Ok(0)
+    let mut files = vec![labels.join("check.jsonl")];
+    if let Some(folder) = &setup.labels {
+        let found = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+        files.extend(
+            found
+                .into_iter()
+                .map(|entry| entry.path())
+                .filter(|path| path.extension() == Some("jsonl".as_ref())),
+        );
+    }
+    let captures = setup.labels.as_deref().unwrap_or(&labels).join("captures");
+    classify::run(&files, &setup.data.join("transcripts"), &captures)
 }

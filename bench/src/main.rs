@@ -59,6 +59,9 @@ struct Cli {
     /// How many requests `proxy-faults` sends each way.
     #[arg(long)]
     requests: Option<usize>,
+    /// More labels for `classify`: a folder with `*.jsonl` and the requests that they name in `captures/`.
+    #[arg(long)]
+    labels: Option<PathBuf>,
     /// LiteLLM's program, for `proxy`: `pip install 'litellm[proxy]'` brings it.
     #[arg(long)]
     litellm: Option<PathBuf>,
@@ -123,6 +126,7 @@ struct Setup {
     litellm: Option<PathBuf>,
     window: Option<u64>,
     requests: Option<usize>,
+    labels: Option<PathBuf>,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -137,6 +141,7 @@ fn main() -> anyhow::Result<ExitCode> {
         bytes: cli.bytes,
         litellm: cli.litellm,
         window: cli.window,
+        labels: cli.labels,
         requests: cli.requests,
     };
     let all = Question::value_variants();
