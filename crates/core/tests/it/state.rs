@@ -14,8 +14,13 @@ struct Session {
 
 impl Session {
     fn new() -> Self {
-        let mut session = Self::default();
+        let mut session = Self::without_cwd();
         session.facts.set_cwd("/repo");
+        session
+    }
+
+    fn without_cwd() -> Self {
+        let mut session = Self::default();
         session.facts.push(&Message::text(Role::User, "Make the tests pass."));
         session
     }
@@ -165,6 +170,32 @@ fn a_success_of_something_else_closes_nothing() {
         Session::new().fails(failed, why).ok(passed, output).failing().len() != 1
     });
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&Row>::new());
+}
+
+#[test]
+fn an_unknown_start_folder_may_be_any_absolute_one() {
+    const FAIL: &str = "error: it broke\n2 tests, 1 failure";
+    const OK: &str = "2 tests, 0 failures";
+    for (failed, passed, is_closed) in [
+        ("mix test", "cd /repo && mix test", true),
+        ("cd /repo && mix test", "mix test", true),
+        ("cargo build", "cd /repo && cargo build", true),
+        ("cargo build", "cd /repo && cd web && cargo build", true),
+        ("npx eslint src", "cd /repo && npx eslint src", true),
+        ("cd build && ctest", "cd /repo && cd build && ctest", true),
+        ("(cd /repo && cd build && ctest)", "cd build && ctest", true),
+        ("ctest --test-dir build", "cd /repo && ctest --test-dir build", true),
+        ("npm test", "npm --prefix /repo test", true),
+        ("./deploy.sh", "cd /repo && ./deploy.sh", true),
+        ("cd web && mix test", "cd /repo/api && mix test", false),
+        ("cd /repo/web && mix test", "cd /repo/api && mix test", false),
+        ("npx eslint src", "cd /repo && npx eslint tests", false),
+    ] {
+        let mut session = Session::without_cwd();
+        session.fails(failed, FAIL).ok(passed, OK);
+        let is_empty = session.failing().is_empty() && session.open_errors().is_empty();
+        assert_eq!(is_empty, is_closed, "{failed}, then {passed}");
+    }
 }
 
 #[test]

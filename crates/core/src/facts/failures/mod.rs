@@ -89,11 +89,14 @@ impl PlacedCheck {
         self.is_any_pair(other, |own, its| is_below(its, own) || (is_selective && is_below(own, its)))
     }
 
+    /// Returns true if a test holds for any pair of their folders.
     fn is_any_pair(&self, other: &Self, test: impl Fn(&str, &str) -> bool) -> bool {
         if self.folders.is_empty() || other.folders.is_empty() {
             return test("", "");
         }
-        self.folders.iter().any(|own| other.folders.iter().any(|its| test(own, its)))
+        self.folders.iter().any(|own| {
+            other.folders.iter().any(|its| test(anchored(own, its), its) || test(own, anchored(its, own)))
+        })
     }
 
     /// Whether a success of this check says that one test passes.
@@ -260,7 +263,7 @@ impl Failures {
         };
         match step {
             Folder::Start => starts,
-            Folder::Path(path) if path.starts_with(['/', '~']) => vec![path.clone()],
+            Folder::Path(path) if is_absolute(path) => vec![path.clone()],
             Folder::Path(path) => starts.iter().map(|start| joined(start, path)).collect(),
             Folder::Unknown => Vec::new(),
         }
@@ -342,8 +345,21 @@ fn is_noise(line: &str) -> bool {
     report.says_failed() || report.says_passed() || line.starts_with("FAIL ")
 }
 
+/// Returns the absolute folder that a folder relative to an unknown start may be; otherwise the folder itself.
+fn anchored<'a>(folder: &'a str, absolute: &'a str) -> &'a str {
+    let rest = absolute.strip_suffix(folder);
+    let is_same = !is_absolute(folder)
+        && is_absolute(absolute)
+        && rest.is_some_and(|rest| folder.is_empty() || rest.ends_with('/'));
+    if is_same { absolute } else { folder }
+}
+
+fn is_absolute(folder: &str) -> bool {
+    folder.starts_with(['/', '~'])
+}
+
 fn joined(folder: &str, path: &str) -> String {
-    if path.starts_with(['/', '~']) || folder.is_empty() {
+    if is_absolute(path) || folder.is_empty() {
         clean_path(path)
     } else {
         clean_path(&format!("{folder}/{path}"))
