@@ -67,6 +67,16 @@ const RUST_OK: &str = "test result: ok. 4 passed; 0 failed; 0 ignored";
 const JS_FAIL: &str = " FAIL  src/auth.test.ts > login > rejects\n Tests  1 failed | 3 passed (4)";
 const JS_OK: &str = " Tests  4 passed (4)";
 
+const MAKE_FAIL: &str = "pool.c:14:5: error: 'sz' undeclared\nmake: *** [Makefile:12: pool.o] Error 1";
+const MVN_FAIL: &str =
+    "org.opentest4j.AssertionFailedError: expected: <2> but was: <1>\n[INFO] BUILD FAILURE";
+const GRADLE_FAIL: &str = "> Task :pool:test FAILED\n\n2 tests completed, 1 failed\n\nBUILD FAILED in 3s";
+const UNITTEST_FAIL: &str = "FAIL: test_reuse (tests.PoolTest.test_reuse)\nTraceback (most recent call last):\nAssertionError: 1 != 2\n\nFAILED (failures=1)";
+const CTEST_FAIL: &str = "1/2 Test #1: pool_reuse ......***Failed    0.01 sec\n2/2 Test #2: open ......   Passed    0.00 sec\n\n\
+    50% tests passed, 1 tests failed out of 2\nErrors while running CTest";
+const CTEST_OK: &str =
+    "1/1 Test #1: pool_reuse ......   Passed    0.01 sec\n\n100% tests passed, 0 tests failed out of 1";
+
 /// A failed run, its output, a later run, its output.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
@@ -130,11 +140,84 @@ fn a_later_success_closes_what_it_covers() {
             "pytest tests/test_a.py::test_b -v",
             "tests/test_a.py::test_b PASSED [100%]\n1 passed in 0.1s",
         ),
+        (
+            "make test 2>&1 | tail -20",
+            MAKE_FAIL,
+            "make test 2>&1 | tail -n 5",
+            "gcc -o pool pool.c\nall good",
+        ),
+        (
+            "make test | tee /tmp/x.log",
+            MAKE_FAIL,
+            "make test 2>&1 | head -30",
+            "gcc -o pool pool.c\nall good",
+        ),
+        ("nice -n 10 make test", MAKE_FAIL, "make test || true", "gcc -o pool pool.c\nall good"),
+        ("mvn -q test", MVN_FAIL, "mvn test", "[INFO] BUILD SUCCESS"),
+        ("mvn test", MVN_FAIL, "mvn -q test", ""),
+        ("mvn test", MVN_FAIL, "./mvnw -B clean verify", "[INFO] BUILD SUCCESS"),
+        ("./gradlew test", GRADLE_FAIL, "./gradlew check", "BUILD SUCCESSFUL in 3s"),
+        ("./gradlew :pool:test", GRADLE_FAIL, "./gradlew build", "BUILD SUCCESSFUL in 3s"),
+        ("./gradlew test", GRADLE_FAIL, "gradle -q test", ""),
+        (
+            "python -m unittest",
+            UNITTEST_FAIL,
+            "python3 -m unittest discover -s tests -v",
+            "Ran 2 tests\n\nOK",
+        ),
+        ("python3 manage.py test", UNITTEST_FAIL, "./manage.py test", "Ran 2 tests\n\nOK"),
+        (
+            "vendor/bin/phpunit",
+            "FAILURES!\nTests: 2, Failures: 1.",
+            "php vendor/bin/phpunit",
+            "OK (2 tests, 2 assertions)",
+        ),
+        (
+            "php artisan test",
+            "Tests:  1 failed, 1 passed",
+            "php artisan test | tail -3",
+            "Tests:  2 passed (4 assertions)",
+        ),
+        ("ctest --test-dir build", CTEST_FAIL, "ctest --test-dir build -R pool", CTEST_OK),
+        (
+            "cd build && ctest",
+            CTEST_FAIL,
+            "cmake --build build && ctest --test-dir build | tail -4",
+            CTEST_OK,
+        ),
+        (
+            "flutter test",
+            "00:01 +1 -1: Some tests failed.",
+            "flutter test | tail -1",
+            "00:01 +2: All tests passed!",
+        ),
+        (
+            "bazel test //...",
+            "//a:b_test  FAILED in 0.4s",
+            "bazel test //a:b_test | tail -3",
+            "//a:b_test  PASSED in 0.4s",
+        ),
+        ("sbt test", "[info] - reuses *** FAILED ***", "sbt test | tail -3", "[info] All tests passed."),
+        ("zig build test", "1 passed; 0 skipped; 1 failed.", "zig build test --summary all", ""),
+        ("meson test -C build", "Fail:      1", "meson test -C build | tail", "Ok:   2\nFail:      0"),
+        ("lein test", "1 failures, 0 errors.", "lein test | tail -2", "0 failures, 0 errors."),
+        ("cabal test", "Test suite spec: FAIL", "cabal test", ""),
+        ("stack test", "2 examples, 1 failure", "stack test | tail -2", "2 examples, 0 failures"),
+        (
+            "forge test",
+            "Suite result: FAILED. 1 passed; 1 failed",
+            "forge test | tail",
+            "Suite result: ok. 2 passed; 0 failed",
+        ),
+        ("npx hardhat test", "1 passing\n1 failing", "npx hardhat test", "2 passing"),
+        ("gleam test", "2 tests, 1 failures", "gleam test", "2 tests, 0 failures"),
+        ("dart test", "00:01 +1 -1: Pool reuses [E]", "flutter test", "00:01 +2: All tests passed!"),
     ];
     let wrong = ROWS.iter().filter(|(failed, why, passed, output)| {
         let mut session = Session::new();
         let is_open = session.fails(failed, why).failing().len() == 1;
-        !is_open || !session.ok(passed, output).failing().is_empty()
+        session.ok(passed, output);
+        !is_open || !session.failing().is_empty() || !session.open_errors().is_empty()
     });
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&Row>::new());
 }
@@ -165,6 +248,18 @@ fn a_success_of_something_else_closes_nothing() {
         ("npm test", JS_FAIL, "npm run lint", ""),
         ("npm run test:e2e", JS_FAIL, "npm test", JS_OK),
         ("go test ./auth", GO_FAIL, "cat test.log", "ok"),
+        ("make test", MAKE_FAIL, "make test 2>&1 | grep -c ok", "12"),
+        ("make test", MAKE_FAIL, "make test > /tmp/log 2>&1; echo done", "done"),
+        ("make test", MAKE_FAIL, "make test 2>&1 | tail -3", "make[1]: *** [a.o] Error 1"),
+        ("mvn test", MVN_FAIL, "mvn -DskipTests package", "[INFO] BUILD SUCCESS"),
+        ("./gradlew test", GRADLE_FAIL, "./gradlew assemble", "BUILD SUCCESSFUL in 3s"),
+        ("./gradlew test", GRADLE_FAIL, "./gradlew :api:test", "BUILD SUCCESSFUL in 3s"),
+        (
+            "ctest --test-dir build",
+            CTEST_FAIL,
+            "ctest --test-dir build -R open",
+            "100% tests passed, 0 tests failed out of 1",
+        ),
     ];
     let wrong = ROWS.iter().filter(|(failed, why, passed, output)| {
         Session::new().fails(failed, why).ok(passed, output).failing().len() != 1
@@ -296,6 +391,23 @@ fn errors_end_with_the_success_that_covers_them() {
         ("go build ./cmd/x", "cmd/x/a.go:3: undefined: y", "cd /repo && go build ./... 2>&1 | head -20"),
         ("go build ./cmd/x", "cmd/x/a.go:3: undefined: y", "go test ./..."),
         ("npx tsc --noEmit", "src/a.ts(3,1): error TS2345: no", "pnpm exec tsc --noEmit"),
+        ("npx tsc --noEmit", "src/a.ts(3,1): error TS2345: no", "npx tsc --noEmit -p ."),
+        ("yarn tsc -p tsconfig.json", "src/a.ts(3,1): error TS2345: no", "npx tsc"),
+        ("mypy src", "src/a.py:14: error: Incompatible return value", "python -m mypy src"),
+        ("ruff check .", "src/a.py:3:8: F401 `os` imported but unused", "python -m ruff check"),
+        ("black --check .", "error: would reformat a.py", "python -m black ."),
+        ("flake8", "error: a.py:1:1 F401", "poetry run flake8 ."),
+        ("terraform validate", "Error: Unsupported argument", "terraform validate -no-color"),
+        ("helm lint charts/a", "Error: 1 chart(s) linted, 1 chart(s) failed", "helm lint charts/a | tail -1"),
+        ("shellcheck a.sh", "error: SC2086", "shellcheck a.sh b.sh"),
+        ("cmake --build build", "pool.c:14:5: error: 'sz' undeclared", "cd /repo && cmake --build build -j4"),
+        ("mvn compile", "[ERROR] COMPILATION ERROR", "./mvnw test"),
+        (
+            "python scripts/migrate.py",
+            "ModuleNotFoundError: No module named 'yaml'",
+            "uv run scripts/migrate.py",
+        ),
+        ("./scripts/seed.sh", "error: no database", "bash scripts/seed.sh"),
         (
             "python3 - <<'E'\np.write_text(x)\nE",
             "NameError: name 'x' is not defined",
@@ -305,8 +417,18 @@ fn errors_end_with_the_success_that_covers_them() {
         let mut session = Session::new();
         session.fails(failed, why);
         assert_eq!(session.open_errors().len(), 1, "{failed}");
-        session.ok(passed, if passed.contains("test") { GO_OK } else { "" });
+        session.ok(passed, if passed.contains("go test") { GO_OK } else { "" });
         assert_eq!(session.open_errors(), Vec::<&str>::new(), "{passed}");
+    }
+    for (lint, findings) in [
+        ("ruff check src", "src/a.py:3:8: F401 `os` imported but unused"),
+        ("npx eslint src", "/repo/src/a.ts\n  14:5  error  'x' is never used  no-unused-vars"),
+    ] {
+        let mut session = Session::new();
+        session.fails(lint, findings).ok(&format!("{lint} | tail -3"), findings);
+        assert_eq!(session.open_errors().len(), 1, "{lint}");
+        session.ok(&format!("{lint} 2>&1 | tail -3"), "");
+        assert_eq!(session.open_errors(), Vec::<&str>::new(), "{lint}");
     }
     let mut session = Session::new();
     session.fails("go vet ./a", "a/b.go:3: undefined: y").ok("go vet ./c", "");

@@ -5,6 +5,7 @@ mod line_forms;
 mod probe;
 mod report;
 mod runner;
+mod runner_table;
 mod selection;
 mod verdict;
 
@@ -19,7 +20,8 @@ use crate::text::one_line;
 use errors::{Errors, Subject};
 use probe::{StepNature, command_key, is_miss};
 use report::{Failure, Report};
-use runner::{Check, CheckKind, Family};
+use runner::Check;
+use runner_table::{CheckKind, Family};
 use selection::is_below;
 use verdict::{CheckOutput, Verdict, check_verdict};
 

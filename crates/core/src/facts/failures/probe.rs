@@ -1,5 +1,6 @@
 //! Probes: commands that only look. A probe that finds nothing is an answer, not an error.
 
+use super::runner::{environment_command, program_name};
 use crate::shell::{Step, base_name};
 
 /// A kind of probe: one row of [`PROBES`].
@@ -207,33 +208,38 @@ fn is_inline_script(step: &Step) -> bool {
             || (first.is_none() && !step.documents.is_empty()))
 }
 
-/// What a step runs, without its arguments: program and sub-command, or program and script.
+/// What a step runs, without its arguments: program and sub-command, or script.
 ///
 /// A later success with the same key closes an error: whatever was in the way is gone.
 pub(super) fn command_key(step: &Step) -> String {
-    let program = step.program();
     let is_name = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
     };
-    let arguments = step.words.get(1..).unwrap_or_default();
-    let is_interpreter = INTERPRETERS.contains(&program) || crate::shell::SHELLS.contains(&program);
-    if is_interpreter {
-        let file = arguments.iter().find(|word| !word.text.starts_with('-'));
-        return match file {
-            Some(file) if !is_inline_script(step) => format!("{program} {}", base_name(&file.text)),
-            Some(_) | None => format!("{program} <script>"),
-        };
+    let texts: Vec<&str> = step.words.iter().map(|word| word.text.as_str()).collect();
+    let mut words = texts.as_slice();
+    if !is_inline_script(step) {
+        while let Some(inner) = environment_command(words) {
+            words = inner;
+        }
+    }
+    let Some((program, arguments)) = words.split_first() else { return String::new() };
+    let program = program_name(program);
+    if is_inline_script(step) {
+        return format!("{program} <script>");
+    }
+    // The arguments of a script are its own.
+    if program.contains('.') {
+        return program.to_owned();
     }
     // Options of the program itself may stand in front of the sub-command.
     let mut words = arguments.iter();
     let mut verb = None;
-    while let Some(word) = words.next() {
-        let text = word.text.as_str();
-        if matches!(text, "-C" | "-c" | "--prefix" | "--filter" | "--dir" | "-R" | "--repo") {
+    while let Some(text) = words.next() {
+        if matches!(*text, "-C" | "-c" | "--prefix" | "--filter" | "--dir" | "-R" | "--repo") {
             words.next();
         } else if !text.starts_with('-') {
-            verb = is_name(text).then_some(text);
+            verb = is_name(text).then_some(*text);
             break;
         }
     }
@@ -364,8 +370,12 @@ mod tests {
         for (command, key) in [
             ("git -C x push --force origin main", "git push"),
             ("gh pr create --fill", "gh pr"),
-            ("python3 scripts/run.py --x", "python3 run.py"),
-            ("python3 - <<'E'\nx\nE", "python3 <script>"),
+            ("python3 scripts/run.py --x", "run.py"),
+            ("uv run scripts/run.py", "run.py"),
+            (".venv/bin/python scripts/run.py", "run.py"),
+            ("./scripts/test.sh fast", "test.sh"),
+            ("bash scripts/test.sh", "test.sh"),
+            ("python3 - <<'E'\nx\nE", "python <script>"),
             ("node -e 'x'", "node <script>"),
             ("./bin/tool /x", "tool"),
             ("npm --prefix web install", "npm install"),
