@@ -197,6 +197,31 @@ fn a_later_success_closes_what_it_covers() {
             "bazel test //a:b_test | tail -3",
             "//a:b_test  PASSED in 0.4s",
         ),
+        (
+            "mix test",
+            "  1) test reuses (PoolTest)\n     test/pool_test.exs:7\n2 tests, 1 failure",
+            "mix test test/pool_test.exs",
+            "2 tests, 0 failures",
+        ),
+        (
+            "dotnet test",
+            "  Failed Pool.PoolTests.Reuses [12 ms]\nFailed!  - Failed:     1, Passed:     1",
+            "dotnet test --filter PoolTests",
+            "Passed!  - Failed:     0, Passed:     2",
+        ),
+        (
+            "mvn test",
+            "[ERROR] com.acme.PoolTest.reuses  Time elapsed: 0.01 s  <<< FAILURE!\n[INFO] BUILD FAILURE",
+            "mvn -Dtest=PoolTest test",
+            "[INFO] BUILD SUCCESS",
+        ),
+        ("./gradlew test", GRADLE_FAIL, "./gradlew :pool:test --rerun-tasks", "BUILD SUCCESSFUL in 3s"),
+        (
+            "rspec",
+            "2 examples, 1 failure\n\nrspec ./spec/pool_spec.rb:7 # Pool reuses",
+            "bundle exec rspec spec/pool_spec.rb:7",
+            "1 example, 0 failures",
+        ),
         ("sbt test", "[info] - reuses *** FAILED ***", "sbt test | tail -3", "[info] All tests passed."),
         ("zig build test", "1 passed; 0 skipped; 1 failed.", "zig build test --summary all", ""),
         ("meson test -C build", "Fail:      1", "meson test -C build | tail", "Ok:   2\nFail:      0"),
@@ -575,4 +600,72 @@ fn lines_of_the_current_state_name_their_messages() {
     ] {
         assert!(text.contains(&line), "{line}\n{text}");
     }
+}
+
+const BACKGROUND: &str =
+    "Command running in background with ID: bx77aa. Output is being written to: /tmp/bx77aa.output";
+
+#[test]
+fn quoted_handles_are_not_running() {
+    let hits = "src/x.ts:14:  \"Command running in background with ID: zz99qq\"\n\
+        docs/a.md:3: Process running with session ID 4242\ntests/a.rs:9: agentId: a67a543ad670";
+    let shown = format!("{BACKGROUND}\nProcess running with session ID 4242\nmore");
+    let mut session = Session::new();
+    for (tool, input, output) in [
+        ("Grep", json!({"pattern": "background"}), hits),
+        ("Read", json!({"file_path": "/repo/a.md"}), &shown),
+        ("WebFetch", json!({"url": "https://x.org"}), &shown),
+        ("mcp__code__find", json!({"text": "background"}), hits),
+        ("Bash", json!({"command": "rg background"}), hits),
+        ("Bash", json!({"command": "cd web && cat notes.md"}), &shown),
+        ("Bash", json!({"command": "./report.sh"}), &format!("a\n{shown}")),
+        ("Bash", json!({"command": "./report.sh"}), &format!("log: {BACKGROUND}")),
+    ] {
+        session.call(tool, input.clone(), output, Some(false));
+        assert!(
+            session.facts.open_handles().is_empty(),
+            "{tool} {input}: {:?}",
+            session.facts.open_handles()
+        );
+    }
+    for (tool, input, output) in [
+        ("Bash", json!({"command": "npm run dev"}), BACKGROUND),
+        ("Bash", json!({"command": "tail -f x.log"}), BACKGROUND),
+        (
+            "Bash",
+            json!({"command": "npm run dev"}),
+            "listening on 3000\nCommand was manually backgrounded by user with ID: b12a. Output",
+        ),
+        (
+            "exec_command",
+            json!({"cmd": "npm run dev"}),
+            "Chunk ID: 1\nWall time: 10 seconds\nProcess running with session ID 77\nOutput:\nlistening",
+        ),
+    ] {
+        let mut session = Session::new();
+        session.call(tool, input, output, None);
+        assert_eq!(session.facts.open_handles().len(), 1, "{output}");
+    }
+}
+
+#[test]
+fn a_stopped_command_is_not_running() {
+    let is_running = |session: &Session| session.facts.commands().iter().any(|run| run.outcome.is_none());
+    let mut session = Session::new();
+    session.call("Bash", json!({"command": "npm run dev"}), BACKGROUND, Some(false));
+    assert!(is_running(&session));
+    session.call(
+        "KillShell",
+        json!({"shell_id": "bx77aa"}),
+        "Successfully killed shell: bx77aa",
+        Some(false),
+    );
+    assert!(session.facts.open_handles().is_empty() && !is_running(&session));
+
+    let mut session = Session::new();
+    session.call("Bash", json!({"command": "npm run dev"}), BACKGROUND, Some(false));
+    let notice =
+        "<task-notification>\n<task-id>bx77aa</task-id>\n<status>completed</status>\n</task-notification>";
+    session.facts.push(&Message::text(Role::User, notice));
+    assert!(session.facts.open_handles().is_empty() && !is_running(&session));
 }

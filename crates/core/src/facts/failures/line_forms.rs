@@ -379,6 +379,19 @@ pub(super) const LINE_FORMS: &[LineForm] = line_forms! {
         matches [("00:01 +1 -1: Pool reuses a connection [E]", "Pool reuses a connection")], rejects ["a [E]"];
     TestFailed |line| line.strip_prefix("- ")?.strip_suffix(" *** FAILED ***"),
         matches [("[info] - reuses a connection *** FAILED ***", "reuses a connection")], rejects ["- reuses a connection"];
+    TestFailed |line| { let (name, time) = line.strip_prefix("Failed ")?.rsplit_once(" [")?; (time.ends_with("s]") && !name.contains(' ')).then_some(name) },
+        matches [("Failed Pool.Tests.PoolTests.Reuses [12 ms]", "Pool.Tests.PoolTests.Reuses")], rejects ["Failed to load [x]", "Failed!  - Failed:     1"];
+    TestPassed |line| { let (name, time) = line.strip_prefix("Passed ")?.rsplit_once(" [")?; (time.ends_with("s]") && !name.contains(' ')).then_some(name) },
+        matches [("Passed Pool.Tests.PoolTests.Reuses [1 s]", "Pool.Tests.PoolTests.Reuses")], rejects ["Passed!  - Failed:     0"];
+    TestFailed |line| first_word(line).filter(|name| (line.contains("<<< FAILURE!") || line.contains("<<< ERROR!")) && name.contains('.')),
+        matches [("[ERROR] com.acme.PoolTest.reuses  Time elapsed: 0.01 s  <<< FAILURE!", "com.acme.PoolTest.reuses")],
+        rejects ["Tests run: 2, Failures: 1 <<< FAILURE! - in com.acme.PoolTest"];
+    TestFailed |line| line.strip_prefix("> Task ")?.strip_suffix(" FAILED").filter(|task| task.ends_with("est")),
+        matches [("> Task :pool:test FAILED", ":pool:test")], rejects ["> Task :pool:compileJava FAILED"];
+    TargetFailed |line| line.strip_prefix("rspec ./")?.split([':', '[']).next(),
+        matches [("rspec ./spec/pool_spec.rb:7 # Pool reuses a connection", "spec/pool_spec.rb")], rejects ["rspec spec"];
+    TargetFailed |line| { let (file, at) = line.rsplit_once(':')?; (file.ends_with("_test.exs") && !file.contains(' ') && at.parse::<u32>().is_ok()).then_some(file) },
+        matches [("test/pool_test.exs:7", "test/pool_test.exs")], rejects ["(app) test/pool_test.exs:9: PoolTest"];
     RunFailed |line| suite_counts(line).filter(|(passed, all)| passed < all).map(|_| line),
         matches [("0 of 1 test suites (0 of 1 test cases) passed.", "0 of 1 test suites (0 of 1 test cases) passed.")],
         rejects ["1 of 1 test suites (1 of 1 test cases) passed."];

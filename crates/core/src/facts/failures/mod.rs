@@ -341,6 +341,12 @@ impl TestRun {
     }
 }
 
+/// Returns true for a command line that only shows or searches something.
+pub(super) fn only_looks(command: &str) -> bool {
+    let natures: Vec<StepNature> = CommandLine::read(command).steps().iter().map(StepNature::of).collect();
+    natures.contains(&StepNature::Probe) && !natures.contains(&StepNature::Work)
+}
+
 /// Whether a line only names a test or sums up: the run itself is told.
 fn is_noise(line: &str) -> bool {
     let report = Report::read(line);

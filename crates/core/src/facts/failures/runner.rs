@@ -232,7 +232,7 @@ fn of_task(program: &str, rest: &[&str], mut selection: Selection, depth: usize)
     let is_browser = parts.iter().any(|part| matches!(*part, "e2e" | "playwright" | "cypress"));
     let family = if is_browser { Family::Browser } else { *family };
     selection.read(rest, &format!("{JS} {TASK_OPTIONS}"), OptionMeaning::Target);
-    let is_fixer = kind == CheckKind::Lint && (is_fixer(&inner) || parts.iter().any(|part| *part == "fix"));
+    let is_fixer = kind == CheckKind::Lint && (is_fixer(&inner) || parts.contains(&"fix"));
     // `lint` and `lint:fix` do the same work.
     let name = match kind {
         CheckKind::Lint => FIX_ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name),
