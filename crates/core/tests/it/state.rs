@@ -519,6 +519,34 @@ fn errors_that_passing_tests_print_are_not_open_errors() {
 }
 
 #[test]
+fn errors_stay_open_when_the_command_fails_again() {
+    for (command, output, again) in [
+        (
+            "cargo build",
+            "error[E0308]: mismatched types\nerror: could not compile `core`",
+            "error: could not compile `core`",
+        ),
+        ("cargo build", "error[E0308]: mismatched types", ""),
+        (
+            "make",
+            "pool.c:14:5: error: 'sz' undeclared\nmake: *** [pool.o] Error 1",
+            "make: *** [pool.o] Error 1",
+        ),
+        (
+            "./scripts/test.sh",
+            "error: Recipe `test` failed on line 12",
+            "error: Recipe `test` failed on line 12",
+        ),
+    ] {
+        let mut session = Session::new();
+        session.fails(command, output).fails(command, again);
+        assert_eq!(session.open_errors().len(), 1, "{command}: {:?}", session.open_errors());
+        session.ok(command, "");
+        assert!(session.open_errors().is_empty(), "{command}: {:?}", session.open_errors());
+    }
+}
+
+#[test]
 fn an_error_is_not_called_open_when_the_work_went_on_without_it() {
     let mut session = Session::new();
     session.fails("git pull --ff-only origin main", "fatal: Not possible to fast-forward, aborting.");

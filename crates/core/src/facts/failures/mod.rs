@@ -206,20 +206,28 @@ impl Failures {
                 None => Subject::Command(command_key(step)),
             };
             let is_alone = steps.iter().filter(|step| StepNature::of(step) != StepNature::Setup).count() == 1;
-            let mut lines = error_lines(result.output, 6);
-            lines.retain(|line| !is_miss(line) && !is_noise(line));
-            // Passing tests log errors on purpose; what fails is told by name.
             let is_test = check.is_some_and(|placed| placed.check.kind == CheckKind::Test);
-            if is_test && report.as_ref().is_some_and(|report| !report.failures().is_empty()) {
+            let mut lines = error_lines(result.output, 6);
+            lines.retain(|line| !is_miss(line));
+            // Lines that only sum up say nothing new, except where there are no others and no run of tests is told.
+            if is_test || !lines.iter().all(|line| is_noise(line)) {
+                lines.retain(|line| !is_noise(line));
+            }
+            // Passing tests log errors on purpose; what fails is told by name.
+            let is_named = is_test && report.as_ref().is_some_and(|report| !report.failures().is_empty());
+            if is_named {
                 lines.clear();
             }
             // Without a line that says so, the last one is a guess. Where others may have printed it or the run itself is told,
             // it is not even that.
-            if !is_alone || check.is_some_and(|placed| placed.check.kind == CheckKind::Test) {
+            if !is_alone || is_test {
                 lines.retain(|line| errors::says_error(line));
             }
             lines.truncate(3);
-            self.errors.open(lines, subject, result);
+            // A failure that tells no error leaves those known before.
+            if is_named || !lines.is_empty() {
+                self.errors.open(lines, subject, result);
+            }
         }
         if let Some(folder) =
             steps.last().and_then(|step| self.resolved(&step.folder, result.folder, cwd).pop())
