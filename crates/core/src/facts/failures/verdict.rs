@@ -143,9 +143,17 @@ fn ends_without_failure(check: &Check, shown: &CheckOutput<'_>) -> bool {
         _ => false,
     };
     let is_forgiven = steps.last().is_some_and(|last| matches!(last.program(), "true" | ":"));
+    let shows_file = |file: &String| {
+        let mut shown = steps.iter().filter(|step| matches!(step.program(), "tail" | "cat"));
+        shown.any(|step| step.filters.is_empty() && step.words.iter().any(|word| word.text == *file))
+    };
+    let is_shown = match &step.output_file {
+        Some(file) => shows_file(file),
+        None => is_forgiven || !step.filters.is_empty(),
+    };
     check.is_task
         && check.family == Family::Task
-        && (is_forgiven || !step.filters.is_empty())
+        && is_shown
         && step.filters.iter().all(keeps_end)
         && output.lines().any(|line| !line.trim().is_empty())
         && !errors::says_failed(output)
