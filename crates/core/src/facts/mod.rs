@@ -35,6 +35,7 @@ use crate::classify::{PartKind, classify};
 use crate::text::{middle_cut, one_line, tail};
 use crate::{Body, CallId, Fragment, Message, MessageId, Role, Speaker, ToolResult};
 use failures::{Failures, ShellResult};
+use handles::{HandleCall, HandleSource};
 use jiff::Timestamp;
 use outcome::{ResultFrame, was_not_carried_out};
 use std::collections::{HashMap, HashSet};
@@ -140,7 +141,9 @@ impl Facts {
 
     fn user(&mut self, message: &Message) {
         for part in classify(message).iter().filter(|part| part.kind == PartKind::Harness) {
-            self.handles.notice(part.text(message));
+            for id in self.handles.notice(part.text(message)) {
+                self.stopped(&id);
+            }
         }
         let Some(ask) = self.requests.push(message, self.seen) else { return };
         self.turns.push(TurnFact {
@@ -271,7 +274,12 @@ impl Facts {
         let Some(action) = self.open.remove(&result.call) else { return };
         let text = result.content.to_text();
         if let Some((name, what)) = self.described.remove(&result.call) {
-            self.handles.result(&name, &what, &message.id, &text);
+            let call = HandleCall { name: &name, what: &what, gives: HandleSource::of(&action, &text) };
+            let ended = self.handles.result(&call, &message.id, &text);
+            // The result of a call that waits for a command says more about its end.
+            if !matches!(action, Action::Continue { .. }) {
+                ended.iter().for_each(|id| self.stopped(id));
+            }
         }
         let outcome = Outcome::of_text(result, &text);
         let frame = ResultFrame::read(&text);
@@ -303,6 +311,17 @@ impl Facts {
         }
         running.output = tail(&running.output, LONGEST_RUNNING).to_owned();
         self.running.insert(id, running);
+    }
+
+    /// Takes in that a running command ended, without a word on how.
+    fn stopped(&mut self, id: &str) {
+        let Some(RunningCommand { action: Action::Shell { command, .. }, .. }) = self.running.remove(id)
+        else {
+            return;
+        };
+        if let Some(known) = self.work.commands.get_mut(&middle_cut(command.trim(), 600)) {
+            known.outcome.get_or_insert(Outcome { failed: false, exit: None, is_known: false });
+        }
     }
 
     /// Takes in how a call ended.

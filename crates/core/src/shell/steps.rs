@@ -106,6 +106,8 @@ pub struct Step {
     pub status: StepStatus,
     /// Here-documents that it is given.
     pub documents: Vec<HereDocument>,
+    /// File that its output is redirected to; none for a step in the background, which may still be writing.
+    pub output_file: Option<String>,
 }
 
 impl Step {
@@ -216,9 +218,17 @@ impl CommandLine {
                 folder: folder.clone(),
                 status,
                 documents: self.bodies_of(first).cloned().collect(),
+                output_file: output_file(first),
             });
         }
     }
+}
+
+/// The file that a command in the foreground writes its output to.
+fn output_file(simple: &SimpleCommand) -> Option<String> {
+    let is_background = [Some(simple.joint), simple.group_joint].contains(&Some(Joint::Background));
+    let written = simple.redirects.iter().find(|redirect| redirect.writes())?;
+    written.word.literal().filter(|_| !is_background).map(str::to_owned)
 }
 
 /// What surrounds a script: the line that runs it.

@@ -179,7 +179,10 @@ fn ends(output: &str) -> impl Iterator<Item = &str> {
 
 /// Lines that a client puts around an output: a command that printed nothing said nothing.
 fn is_frame(line: &str) -> bool {
-    const FRAMES: [&str; 9] = [
+    const FRAMES: [&str; 12] = [
+        "(no output)",
+        "<no output>",
+        "(Bash completed with no output)",
         "Output:",
         "Exit status ",
         "exit status ",

@@ -114,7 +114,7 @@ const PASSED_WORDS: [&str; 4] = ["passed", "passing", "pass", "successful"];
 fn is_count_line(line: &str) -> bool {
     let line = line.trim_matches(['=', ' ', '─', '#', 'ℹ', '[']);
     let (first, second) = line.split_once(' ').unwrap_or((line, ""));
-    let counted = second.trim_start().split([' ', ',', '.', '(']).next().unwrap_or_default();
+    let counted = second.trim_start().split([' ', ',', ';', '.', '(']).next().unwrap_or_default();
     let is_count = FAILED_WORDS.contains(&counted)
         || PASSED_WORDS.contains(&counted)
         || matches!(counted, "tests" | "test" | "skipped");
@@ -141,10 +141,39 @@ fn node_count(line: &str, word: &str) -> Option<u64> {
     line.trim_start_matches(['#', 'ℹ', ' ']).strip_prefix(word)?.strip_prefix(' ')?.trim().parse().ok()
 }
 
+/// A line without what Dart puts in front of it: `00:01 +1 -1: name`.
+fn without_progress(line: &str) -> &str {
+    let is_progress = |start: &str| {
+        start.contains(" +") && start.chars().all(|c| c.is_ascii_digit() || ":+-~ ".contains(c))
+    };
+    line.split_once(": ").filter(|(start, _)| is_progress(start)).map_or(line, |(_, rest)| rest)
+}
+
+/// The name and the status in a line of CTest: `1/2 Test #1: name ....***Failed 0.1 sec`.
+fn ctest_line(line: &str) -> Option<(&str, &str)> {
+    let (_, rest) = line.split_once(" Test ")?.1.split_once(": ")?;
+    let (name, status) = rest.split_once(' ')?;
+    line.starts_with(|c: char| c.is_ascii_digit())
+        .then_some((name, status.trim_start_matches(['.', ' ', '*'])))
+}
+
+/// The target and the status in a line of Bazel: `//a:b_test  PASSED in 0.4s`.
+fn bazel_line(line: &str) -> Option<(&str, &str)> {
+    let (name, status) = line.split_once(' ').filter(|(name, _)| name.starts_with("//"))?;
+    Some((name, status.trim_start().trim_start_matches("(cached) ")))
+}
+
+/// The numbers in a line of Cabal: `1 of 2 test suites (1 of 2 test cases) passed.`
+fn suite_counts(line: &str) -> Option<(u64, u64)> {
+    let (counts, _) = line.split_once(" test suites (")?;
+    let (passed, all) = counts.split_once(" of ")?;
+    Some((passed.parse().ok()?, all.parse().ok()?))
+}
+
 /// How a run ended by the line in which its runner sums up: true if it failed. Maven, Gradle, .NET, RSpec, ExUnit, PHPUnit, CTest, Swift,
 /// Deno, Flutter and Django each have their own.
 fn run_failed(line: &str) -> Option<bool> {
-    const FAILED: [&str; 7] = [
+    const FAILED: [&str; 11] = [
         "BUILD FAILED",
         "BUILD FAILURE",
         "[INFO] BUILD FAILURE",
@@ -152,9 +181,22 @@ fn run_failed(line: &str) -> Option<bool> {
         "Some tests failed.",
         "FAILED (failures=",
         "FAILED (errors=",
+        "** TEST FAILED **",
+        "(Test / test) sbt.TestsFailedException",
+        "Suite result: FAILED",
+        "task: Failed to run task",
     ];
-    const PASSED: [&str; 5] =
-        ["BUILD SUCCESSFUL", "BUILD SUCCESS", "[INFO] BUILD SUCCESS", "All tests passed!", "OK ("];
+    const PASSED: [&str; 8] = [
+        "BUILD SUCCESSFUL",
+        "BUILD SUCCESS",
+        "[INFO] BUILD SUCCESS",
+        "All tests passed",
+        "OK (",
+        "OK, but ",
+        "** TEST SUCCEEDED **",
+        "Suite result: ok",
+    ];
+    let line = without_progress(line);
     if FAILED.iter().any(|start| line.starts_with(start)) {
         return Some(true);
     }
@@ -167,6 +209,8 @@ fn run_failed(line: &str) -> Option<bool> {
         || line.contains("Tests run:")
         || line.contains("tests failed out of")
         || line.contains(" examples, ")
+        || line.contains(" example, ")
+        || (line.contains(" failures, ") && line.contains(" errors"))
         || (line.contains(" | ") && line.contains(" passed"))
         || (line.contains(" tests, ") && line.contains(" failure"));
     if !is_summary || line.len() > 200 {
@@ -301,6 +345,9 @@ pub(super) const LINE_FORMS: &[LineForm] = line_forms! {
             ("Executed 5 tests, with 1 failure (0 unexpected) in 0.1 (0.1) seconds", "Executed 5 tests, with 1 failure (0 unexpected) in 0.1 (0.1) seconds"),
             ("FAILED | 4 passed | 1 failed (12ms)", "FAILED | 4 passed | 1 failed (12ms)"),
             ("BUILD FAILED in 3s", "BUILD FAILED in 3s"),
+            ("2 runs, 3 assertions, 1 failures, 0 errors, 0 skips", "2 runs, 3 assertions, 1 failures, 0 errors, 0 skips"),
+            ("00:01 +1 -1: Some tests failed.", "00:01 +1 -1: Some tests failed."),
+            ("[error] (Test / test) sbt.TestsFailedException: x", "(Test / test) sbt.TestsFailedException: x"),
         ],
         rejects ["Tests run: 5, Failures: 0, Errors: 0", "5 examples, 0 failures", "the build failed"];
     RunPassed |line| (run_failed(line) == Some(false)).then_some(line),
@@ -312,13 +359,56 @@ pub(super) const LINE_FORMS: &[LineForm] = line_forms! {
             ("ok | 5 passed | 0 failed (12ms)", "ok | 5 passed | 0 failed (12ms)"),
             ("BUILD SUCCESSFUL in 3s", "BUILD SUCCESSFUL in 3s"),
             ("OK (5 tests, 9 assertions)", "OK (5 tests, 9 assertions)"),
+            ("0 failures, 0 errors.", "0 failures, 0 errors."),
+            ("00:01 +2: All tests passed!", "00:01 +2: All tests passed!"),
         ],
         rejects ["5 tests, 2 failures", "OK then", "all tests passed yesterday"];
+    TestFailed |line| ctest_line(line).filter(|(_, status)| status.starts_with("Failed")).map(|(name, _)| name),
+        matches [("1/2 Test #1: pool_reuse .......................***Failed    0.01 sec", "pool_reuse")],
+        rejects ["2/2 Test #2: pool_open ........................   Passed    0.00 sec"];
+    TestPassed |line| ctest_line(line).filter(|(_, status)| status.starts_with("Passed")).map(|(name, _)| name),
+        matches [("2/2 Test #2: pool_open ........................   Passed    0.00 sec", "pool_open")],
+        rejects ["Start 2: pool_open"];
+    TargetFailed |line| bazel_line(line).filter(|(_, status)| status.starts_with("FAILED")).map(|(name, _)| name),
+        matches [("//pool:pool_test                FAILED in 0.4s", "//pool:pool_test")],
+        rejects ["// FAIL: x"];
+    TargetPassed |line| bazel_line(line).filter(|(_, status)| status.starts_with("PASSED")).map(|(name, _)| name),
+        matches [("//pool:pool_test        (cached) PASSED in 0.4s", "//pool:pool_test")],
+        rejects ["//pool:pool_test NO STATUS"];
+    TestFailed |line| { let name = without_progress(line).strip_suffix(" [E]")?; (name.len() < line.len() - 4).then_some(name) },
+        matches [("00:01 +1 -1: Pool reuses a connection [E]", "Pool reuses a connection")], rejects ["a [E]"];
+    TestFailed |line| line.strip_prefix("- ")?.strip_suffix(" *** FAILED ***"),
+        matches [("[info] - reuses a connection *** FAILED ***", "reuses a connection")], rejects ["- reuses a connection"];
+    TestFailed |line| { let (name, time) = line.strip_prefix("Failed ")?.rsplit_once(" [")?; (time.ends_with("s]") && !name.contains(' ')).then_some(name) },
+        matches [("Failed Pool.Tests.PoolTests.Reuses [12 ms]", "Pool.Tests.PoolTests.Reuses")], rejects ["Failed to load [x]", "Failed!  - Failed:     1"];
+    TestPassed |line| { let (name, time) = line.strip_prefix("Passed ")?.rsplit_once(" [")?; (time.ends_with("s]") && !name.contains(' ')).then_some(name) },
+        matches [("Passed Pool.Tests.PoolTests.Reuses [1 s]", "Pool.Tests.PoolTests.Reuses")], rejects ["Passed!  - Failed:     0"];
+    TestFailed |line| first_word(line).filter(|name| (line.contains("<<< FAILURE!") || line.contains("<<< ERROR!")) && name.contains('.')),
+        matches [("[ERROR] com.acme.PoolTest.reuses  Time elapsed: 0.01 s  <<< FAILURE!", "com.acme.PoolTest.reuses")],
+        rejects ["Tests run: 2, Failures: 1 <<< FAILURE! - in com.acme.PoolTest"];
+    TestFailed |line| line.strip_prefix("> Task ")?.strip_suffix(" FAILED").filter(|task| task.ends_with("est")),
+        matches [("> Task :pool:test FAILED", ":pool:test")], rejects ["> Task :pool:compileJava FAILED"];
+    TargetFailed |line| line.strip_prefix("rspec ./")?.split([':', '[']).next(),
+        matches [("rspec ./spec/pool_spec.rb:7 # Pool reuses a connection", "spec/pool_spec.rb")], rejects ["rspec spec"];
+    TargetFailed |line| { let (file, at) = line.rsplit_once(':')?; (file.ends_with("_test.exs") && !file.contains(' ') && at.parse::<u32>().is_ok()).then_some(file) },
+        matches [("test/pool_test.exs:7", "test/pool_test.exs")], rejects ["(app) test/pool_test.exs:9: PoolTest"];
+    RunFailed |line| suite_counts(line).filter(|(passed, all)| passed < all).map(|_| line),
+        matches [("0 of 1 test suites (0 of 1 test cases) passed.", "0 of 1 test suites (0 of 1 test cases) passed.")],
+        rejects ["1 of 1 test suites (1 of 1 test cases) passed."];
+    RunPassed |line| suite_counts(line).filter(|(passed, all)| passed == all).map(|_| line),
+        matches [("1 of 1 test suites (1 of 1 test cases) passed.", "1 of 1 test suites (1 of 1 test cases) passed.")],
+        rejects ["0 of 1 test suites (0 of 1 test cases) passed."];
+    RunFailed |line| line.strip_prefix("Fail:")?.trim().parse().is_ok_and(|count: u64| count > 0).then_some(line),
+        matches [("Fail:               1", "Fail:               1")], rejects ["Fail:               0"];
+    RunPassed |line| line.strip_prefix("Fail:")?.trim().parse().is_ok_and(|count: u64| count == 0).then_some(line),
+        matches [("Fail:               0", "Fail:               0")], rejects ["Fail: x"];
+    RunPassed |line| (line.starts_with("All ") && line.ends_with(" tests passed.")).then_some(line),
+        matches [("All 3 tests passed.", "All 3 tests passed.")], rejects ["All good"];
     RunPassed |line| (line == "0 fail").then_some(line),
         matches [("0 fail", "0 fail")], rejects ["10 fail", "0 failures expected"];
     RunPassed |line| node_count(line, "fail").is_some_and(|count| count == 0).then_some(line),
         matches [("# fail 0", "# fail 0")], rejects ["# fail 3", "# pass 0"];
-    RunFailed |line| (line.ends_with("ERROR task failed") || line.starts_with("make: *** ") || line.starts_with("npm ERR! ") || line.starts_with("ELIFECYCLE") || line.contains("ELIFECYCLE  Command failed") || (line.starts_with("error: script \"") && line.contains("test")) || line.starts_with("error: Recipe `")).then_some(line),
-        matches [("[test] ERROR task failed", "ERROR task failed"), ("make: *** [test] Error 2", "make: *** [test] Error 2"), ("error: script \"test\" exited with code 1", "error: script \"test\" exited with code 1")],
+    RunFailed |line| (line.ends_with("ERROR task failed") || (line.starts_with("make") && line.contains(": *** ")) || line.starts_with("npm ERR! ") || line.starts_with("ELIFECYCLE") || line.contains("ELIFECYCLE  Command failed") || (line.starts_with("error: script \"") && line.contains("test")) || line.starts_with("error: Recipe `")).then_some(line),
+        matches [("[test] ERROR task failed", "ERROR task failed"), ("make: *** [test] Error 2", "make: *** [test] Error 2"), ("make[1]: *** [a.o] Error 1", "make[1]: *** [a.o] Error 1"), ("error: script \"test\" exited with code 1", "error: script \"test\" exited with code 1")],
         rejects ["make: Nothing to be done for 'test'.", "npm notice", "error: script \"lint\" exited with code 1"];
 };

@@ -5,6 +5,7 @@ mod line_forms;
 mod probe;
 mod report;
 mod runner;
+mod runner_table;
 mod selection;
 mod verdict;
 
@@ -19,7 +20,8 @@ use crate::text::one_line;
 use errors::{Errors, Subject};
 use probe::{StepNature, command_key, is_miss};
 use report::{Failure, Report};
-use runner::{Check, CheckKind, Family};
+use runner::Check;
+use runner_table::{CheckKind, Family};
 use selection::is_below;
 use verdict::{CheckOutput, Verdict, check_verdict};
 
@@ -89,11 +91,14 @@ impl PlacedCheck {
         self.is_any_pair(other, |own, its| is_below(its, own) || (is_selective && is_below(own, its)))
     }
 
+    /// Returns true if a test holds for any pair of their folders.
     fn is_any_pair(&self, other: &Self, test: impl Fn(&str, &str) -> bool) -> bool {
         if self.folders.is_empty() || other.folders.is_empty() {
             return test("", "");
         }
-        self.folders.iter().any(|own| other.folders.iter().any(|its| test(own, its)))
+        self.folders.iter().any(|own| {
+            other.folders.iter().any(|its| test(anchored(own, its), its) || test(own, anchored(its, own)))
+        })
     }
 
     /// Whether a success of this check says that one test passes.
@@ -201,20 +206,28 @@ impl Failures {
                 None => Subject::Command(command_key(step)),
             };
             let is_alone = steps.iter().filter(|step| StepNature::of(step) != StepNature::Setup).count() == 1;
-            let mut lines = error_lines(result.output, 6);
-            lines.retain(|line| !is_miss(line) && !is_noise(line));
-            // Passing tests log errors on purpose; what fails is told by name.
             let is_test = check.is_some_and(|placed| placed.check.kind == CheckKind::Test);
-            if is_test && report.as_ref().is_some_and(|report| !report.failures().is_empty()) {
+            let mut lines = error_lines(result.output, 6);
+            lines.retain(|line| !is_miss(line));
+            // Lines that only sum up say nothing new, except where there are no others and no run of tests is told.
+            if is_test || !lines.iter().all(|line| is_noise(line)) {
+                lines.retain(|line| !is_noise(line));
+            }
+            // Passing tests log errors on purpose; what fails is told by name.
+            let is_named = is_test && report.as_ref().is_some_and(|report| !report.failures().is_empty());
+            if is_named {
                 lines.clear();
             }
             // Without a line that says so, the last one is a guess. Where others may have printed it or the run itself is told,
             // it is not even that.
-            if !is_alone || check.is_some_and(|placed| placed.check.kind == CheckKind::Test) {
+            if !is_alone || is_test {
                 lines.retain(|line| errors::says_error(line));
             }
             lines.truncate(3);
-            self.errors.open(lines, subject, result);
+            // A failure that tells no error leaves those known before.
+            if is_named || !lines.is_empty() {
+                self.errors.open(lines, subject, result);
+            }
         }
         if let Some(folder) =
             steps.last().and_then(|step| self.resolved(&step.folder, result.folder, cwd).pop())
@@ -260,7 +273,7 @@ impl Failures {
         };
         match step {
             Folder::Start => starts,
-            Folder::Path(path) if path.starts_with(['/', '~']) => vec![path.clone()],
+            Folder::Path(path) if is_absolute(path) => vec![path.clone()],
             Folder::Path(path) => starts.iter().map(|start| joined(start, path)).collect(),
             Folder::Unknown => Vec::new(),
         }
@@ -336,14 +349,33 @@ impl TestRun {
     }
 }
 
+/// Returns true for a command line that only shows or searches something.
+pub(super) fn only_looks(command: &str) -> bool {
+    let natures: Vec<StepNature> = CommandLine::read(command).steps().iter().map(StepNature::of).collect();
+    natures.contains(&StepNature::Probe) && !natures.contains(&StepNature::Work)
+}
+
 /// Whether a line only names a test or sums up: the run itself is told.
 fn is_noise(line: &str) -> bool {
     let report = Report::read(line);
     report.says_failed() || report.says_passed() || line.starts_with("FAIL ")
 }
 
+/// Returns the absolute folder that a folder relative to an unknown start may be; otherwise the folder itself.
+fn anchored<'a>(folder: &'a str, absolute: &'a str) -> &'a str {
+    let rest = absolute.strip_suffix(folder);
+    let is_same = !is_absolute(folder)
+        && is_absolute(absolute)
+        && rest.is_some_and(|rest| folder.is_empty() || rest.ends_with('/'));
+    if is_same { absolute } else { folder }
+}
+
+fn is_absolute(folder: &str) -> bool {
+    folder.starts_with(['/', '~'])
+}
+
 fn joined(folder: &str, path: &str) -> String {
-    if path.starts_with(['/', '~']) || folder.is_empty() {
+    if is_absolute(path) || folder.is_empty() {
         clean_path(path)
     } else {
         clean_path(&format!("{folder}/{path}"))

@@ -1,7 +1,7 @@
 //! Reports: what the output of a test runner says about tests, targets and the whole run.
 
 use super::line_forms::{LINE_FORMS, Says, is_test_file, says_nothing_ran};
-use super::runner::Family;
+use super::runner_table::Family;
 use crate::text::{head, one_line, tail};
 
 /// A test that failed.

@@ -1,251 +1,11 @@
-//! Check runners: which commands test, build or lint a project, and which part of it they select.
+//! Checks: which commands test, build or lint a project, and which part of it they select.
 
-use super::selection::{OptionMeaning, Selection, option_meaning};
+use super::runner_table::{
+    ALIASES, CheckKind, ENVIRONMENT_RUNNERS, ENVIRONMENT_VALUES, Family, JS, Operands, RUNNERS, Runner,
+    TASK_OPTIONS, TASK_RUNNERS, TASK_WORDS, WHOLE_TASKS,
+};
+use super::selection::{OptionMeaning, Selection, option_meaning, takes_value};
 use crate::shell::{CommandLine, Step, WordKind, base_name};
-
-/// Ecosystem of a runner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
-    Rust,
-    Go,
-    Python,
-    JavaScript,
-    Browser,
-    Jvm,
-    DotNet,
-    Elixir,
-    Swift,
-    C,
-    Ruby,
-    Php,
-    /// A task of `make`, `just` or `mise`: it may run anything.
-    Task,
-}
-
-/// What a runner checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CheckKind {
-    Test,
-    Build,
-    Lint,
-}
-
-/// What the arguments of a runner that are no options select.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operands {
-    /// Packages, folders or files.
-    Targets,
-    /// Names of tests.
-    Filters,
-    /// Nothing.
-    Ignored,
-}
-
-/// A runner: one row of [`RUNNERS`].
-struct Runner {
-    /// The words that call it.
-    call: &'static str,
-    /// Runners with the same name do the same work.
-    name: &'static str,
-    family: Family,
-    kind: CheckKind,
-    operands: Operands,
-    /// Options that take a value or select something; see [`option_meaning`].
-    options: &'static str,
-}
-
-const fn runner(
-    call: &'static str,
-    name: &'static str,
-    family: Family,
-    kind: CheckKind,
-    operands: Operands,
-    options: &'static str,
-) -> Runner {
-    Runner { call, name, family, kind, operands, options }
-}
-
-use CheckKind::{Build, Lint, Test};
-use Family::{Browser, C, DotNet, Elixir, Go, JavaScript, Jvm, Php, Python, Ruby, Rust, Swift};
-use Operands::{Filters, Ignored, Targets};
-
-const CARGO: &str = "-p:target --package:target --test:target --bin:target --example:target --bench:target --lib:scope --doc:scope \
-    --features:variant -F:variant --all-features:variant --no-default-features:variant --manifest-path:folder -j:value --jobs:value \
-    --target:value --target-dir:value --profile:value --color:value --message-format:value --test-threads:value --skip:value \
-    --ignored:variant --include-ignored:variant -E:filter --exclude:value -W:value -D:value -A:value -Z:value --config:value --retries:value";
-const GO: &str = "-run:filter --run:filter -tags:variant --tags:variant -C:folder -count:value -timeout:value -parallel:value -p:value -o:value -coverprofile:value \
-    -covermode:value -coverpkg:value -bench:filter -benchtime:value -cpu:value -ldflags:value -gcflags:value -exec:value -shuffle:value \
-    -skip:value -mod:value -vet:value -cpuprofile:value -memprofile:value";
-const PYTEST: &str = "-k:filter -m:variant -n:value -p:value -c:value -o:value --rootdir:value --tb:value --maxfail:value --timeout:value \
-    --cov:value --cov-report:value --durations:value -W:value --junitxml:value --deselect:value --ignore:value";
-const JS: &str = "-t:filter --testNamePattern:filter --test-name-pattern:filter -g:filter --grep:filter --testPathPattern:target --testPathPatterns:target \
-    --project:variant --config:value -c:value --reporter:value --root:folder --dir:folder --maxWorkers:value -w:value --workers:value \
-    --timeout:value --testTimeout:value --preload:value --pool:value --environment:value --retries:value --repeat-each:value -p:value \
-    --bail:value --outputFile:value --coverage:none --max-warnings:value --ext:value --parser:value";
-
-const RUNNERS: &[Runner] = &[
-    runner("cargo test", "cargo test", Rust, Test, Filters, CARGO),
-    runner("cargo t", "cargo test", Rust, Test, Filters, CARGO),
-    runner("cargo nextest run", "cargo test", Rust, Test, Filters, CARGO),
-    runner("cargo nextest", "cargo test", Rust, Test, Filters, CARGO),
-    runner("cargo build", "cargo build", Rust, Build, Ignored, CARGO),
-    runner("cargo b", "cargo build", Rust, Build, Ignored, CARGO),
-    runner("cargo check", "cargo build", Rust, Build, Ignored, CARGO),
-    runner("cargo clippy", "cargo clippy", Rust, Lint, Ignored, CARGO),
-    runner("cargo fmt", "cargo fmt", Rust, Lint, Ignored, CARGO),
-    runner("go test", "go test", Go, Test, Targets, GO),
-    runner("gotestsum", "go test", Go, Test, Targets, "--format:value -f:value --junitfile:value"),
-    runner("go build", "go build", Go, Build, Targets, GO),
-    runner("go install", "go build", Go, Build, Targets, GO),
-    runner("go vet", "go vet", Go, Lint, Targets, GO),
-    runner(
-        "golangci-lint run",
-        "golangci-lint",
-        Go,
-        Lint,
-        Targets,
-        "-c:value --config:value --timeout:value -E:value",
-    ),
-    runner("gofmt", "gofmt", Go, Lint, Targets, ""),
-    runner("pytest", "pytest", Python, Test, Targets, PYTEST),
-    runner("py.test", "pytest", Python, Test, Targets, PYTEST),
-    runner("python -m pytest", "pytest", Python, Test, Targets, PYTEST),
-    runner("python3 -m pytest", "pytest", Python, Test, Targets, PYTEST),
-    runner("python -m unittest", "unittest", Python, Test, Filters, "-k:filter -s:value -p:value"),
-    runner("python3 -m unittest", "unittest", Python, Test, Filters, "-k:filter -s:value -p:value"),
-    runner("tox", "tox", Python, Test, Ignored, "-e:target"),
-    runner("nox", "nox", Python, Test, Ignored, "-s:target"),
-    runner("ruff", "ruff", Python, Lint, Targets, ""),
-    runner("mypy", "mypy", Python, Lint, Targets, "--config-file:value -p:target -m:target"),
-    runner("pyright", "pyright", Python, Lint, Targets, ""),
-    runner("vitest run", "vitest", JavaScript, Test, Targets, JS),
-    runner("vitest", "vitest", JavaScript, Test, Targets, JS),
-    runner("jest", "jest", JavaScript, Test, Targets, JS),
-    runner("mocha", "mocha", JavaScript, Test, Targets, JS),
-    runner("ava", "ava", JavaScript, Test, Targets, JS),
-    runner("node --test", "node test", JavaScript, Test, Targets, JS),
-    runner("bun test", "bun test", JavaScript, Test, Targets, JS),
-    runner("deno test", "deno test", JavaScript, Test, Targets, "--filter:filter"),
-    runner("playwright test", "playwright", Browser, Test, Targets, JS),
-    runner("cypress run", "cypress", Browser, Test, Ignored, "--spec:target --browser:value"),
-    runner("tsc", "tsc", JavaScript, Build, Ignored, "-p:target --project:target -b:none --build:none"),
-    runner("tsgo", "tsc", JavaScript, Build, Ignored, "-p:target --project:target"),
-    runner("eslint", "eslint", JavaScript, Lint, Targets, JS),
-    runner("biome", "biome", JavaScript, Lint, Targets, JS),
-    runner("prettier --check", "prettier", JavaScript, Lint, Targets, JS),
-    runner("turbo run test", "turbo test", JavaScript, Test, Ignored, "--filter:target -F:target"),
-    runner("turbo test", "turbo test", JavaScript, Test, Ignored, "--filter:target -F:target"),
-    runner("nx test", "nx test", JavaScript, Test, Targets, ""),
-    runner("mvn test", "mvn test", Jvm, Test, Ignored, "-pl:target -Dtest:filter -f:folder"),
-    runner("mvn verify", "mvn test", Jvm, Test, Ignored, "-pl:target -Dtest:filter -f:folder"),
-    runner("gradle test", "gradle test", Jvm, Test, Ignored, "--tests:filter -p:folder"),
-    runner("gradlew test", "gradle test", Jvm, Test, Ignored, "--tests:filter -p:folder"),
-    runner(
-        "dotnet test",
-        "dotnet test",
-        DotNet,
-        Test,
-        Targets,
-        "--filter:filter -c:value --logger:value -v:value",
-    ),
-    runner("dotnet build", "dotnet build", DotNet, Build, Targets, "-c:value -v:value"),
-    runner("mix test", "mix test", Elixir, Test, Targets, "--only:variant --exclude:value --seed:value"),
-    runner("swift test", "swift test", Swift, Test, Ignored, "--filter:filter --package-path:folder"),
-    runner("swift build", "swift build", Swift, Build, Ignored, "-c:value --package-path:folder"),
-    runner("ctest", "ctest", C, Test, Ignored, "-R:filter --test-dir:folder -j:value"),
-    runner("rspec", "rspec", Ruby, Test, Targets, "-e:filter -t:variant -f:value"),
-    runner("phpunit", "phpunit", Php, Test, Targets, "--filter:filter --testsuite:variant -c:value"),
-];
-
-/// Programs that run a project's task by its name, with the words in front of the name.
-const TASK_RUNNERS: &[(&str, &[&str], Family)] = &[
-    ("npm", &["run", "run-script"], JavaScript),
-    ("pnpm", &["run"], JavaScript),
-    ("yarn", &["run"], JavaScript),
-    ("bun", &["run"], JavaScript),
-    ("make", &[], Family::Task),
-    ("gmake", &[], Family::Task),
-    ("just", &[], Family::Task),
-    ("mise", &["run", "r"], Family::Task),
-    ("task", &[], Family::Task),
-    ("deno", &["task"], JavaScript),
-    ("composer", &["run", "run-script"], Php),
-    ("rake", &[], Ruby),
-];
-/// Options of these programs in front of the task's name.
-const TASK_OPTIONS: &str = "-w:target --workspace:target --filter:target -F:target --prefix:folder -C:folder --dir:folder --cwd:folder \
-    --directory:folder -f:value -j:value --reporter:value --concurrency:value --workspace-concurrency:value --loglevel:value";
-
-/// Programs that run the program behind them in the project's environment, with the words to skip.
-const ENVIRONMENT_RUNNERS: &[(&str, &str)] = &[
-    ("npx", ""),
-    ("bunx", ""),
-    ("pnpx", ""),
-    ("pnpm", "exec"),
-    ("pnpm", "dlx"),
-    ("yarn", "exec"),
-    ("yarn", "dlx"),
-    ("bun", "x"),
-    ("uv", "run"),
-    ("poetry", "run"),
-    ("pipenv", "run"),
-    ("rye", "run"),
-    ("hatch", "run"),
-    ("bundle", "exec"),
-    ("mise", "exec"),
-    ("mise", "x"),
-    ("devbox", "run"),
-    ("direnv", "exec"),
-    ("cross-env", ""),
-    ("dotenv", ""),
-];
-
-/// Options of these programs that take a value.
-const ENVIRONMENT_VALUES: [&str; 9] =
-    ["--with", "--project", "--directory", "-p", "--package", "--python", "--extra", "--group", "--env-file"];
-
-/// Words in the name of a task that say what it checks; the first that is found counts.
-const TASK_WORDS: &[(&str, CheckKind)] = &[
-    ("lint", Lint),
-    ("eslint", Lint),
-    ("fmt", Lint),
-    ("format", Lint),
-    ("prettier", Lint),
-    ("typecheck", Build),
-    ("types", Build),
-    ("tsc", Build),
-    ("test", Test),
-    ("tests", Test),
-    ("unit", Test),
-    ("spec", Test),
-    ("e2e", Test),
-    ("vitest", Test),
-    ("jest", Test),
-    ("pytest", Test),
-    ("verify", Test),
-    ("check", Test),
-    ("ci", Test),
-    ("build", Build),
-    ("compile", Build),
-];
-/// Names of tasks that check the whole project.
-const WHOLE_TASKS: &[&str] = &[
-    "test",
-    "tests",
-    "test:all",
-    "test:ci",
-    "test:unit",
-    "unit",
-    "check",
-    "ci",
-    "verify",
-    "build",
-    "lint",
-    "typecheck",
-    "test-unit",
-    "unit-test",
-    "test:run",
-];
 
 /// One run of a runner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -280,7 +40,11 @@ impl Check {
         let is_same_family =
             self.family == other.family || [self.family, other.family].contains(&Family::Task);
         // Tests are compiled first.
-        let is_compile = matches!(other.family, Family::Rust | Family::Go) && other.kind == CheckKind::Build;
+        let is_compiled = matches!(
+            other.family,
+            Family::Rust | Family::Go | Family::Jvm | Family::DotNet | Family::Swift | Family::Zig
+        );
+        let is_compile = is_compiled && other.kind == CheckKind::Build;
         let is_same_kind = self.kind == other.kind || (self.kind == CheckKind::Test && is_compile);
         let is_whole_task = |check: &Self| WHOLE_TASKS.contains(&check.name.as_str());
         let is_same_runner = match (self.is_task, other.is_task) {
@@ -299,41 +63,66 @@ pub fn runs_tests(command: &str) -> bool {
     steps.iter().any(|step| Check::of_step(step).is_some_and(|check| check.kind == CheckKind::Test))
 }
 
-fn of_words(words: &[&str], selection: Selection, depth: usize) -> Option<Check> {
-    let (first, rest) = words.split_first()?;
-    let program = base_name(first);
-    if depth > 4 {
-        return None;
+/// The name of a program without its folder, version and ending: `./gradlew.bat`, `python3.12`, `vitest@2`.
+pub(super) fn program_name(word: &str) -> &str {
+    const ENDINGS: [&str; 7] = [".exe", ".cmd", ".bat", ".phar", ".js", ".mjs", ".cjs"];
+    let name = base_name(word);
+    let name = name.split_once('@').map_or(name, |(before, _)| if before.is_empty() { name } else { before });
+    let name = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    if let Some((_, alias)) = ALIASES.iter().find(|(alias, _)| *alias == name) {
+        return alias;
     }
-    let in_environment = ENVIRONMENT_RUNNERS.iter().find_map(|(name, word)| {
+    let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '.');
+    if name.strip_prefix("python").is_some_and(is_version) { "python" } else { name }
+}
+
+/// The command behind a program that only runs it in an environment: `pytest -q` of `uv run pytest -q`.
+pub(super) fn environment_command<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
+    let (first, rest) = words.split_first()?;
+    let program = program_name(first);
+    let mut inner = ENVIRONMENT_RUNNERS.iter().find_map(|(name, word)| {
         let rest =
             if word.is_empty() { rest } else { rest.split_first().filter(|(next, _)| *next == word)?.1 };
         (*name == program).then_some(rest)
-    });
-    if let Some(inner) = in_environment {
-        let mut inner = inner;
-        while let Some((word, behind)) = inner.split_first()
-            && (word.starts_with('-') || word.contains(['=', '@']) || *word == ".")
-        {
-            let has_value = ENVIRONMENT_VALUES.contains(word);
-            inner = behind.get(usize::from(has_value)..)?;
+    })?;
+    while let Some((word, behind)) = inner.split_first() {
+        // Code in the command itself.
+        if matches!(*word, "-c" | "-e" | "-r" | "--eval") {
+            return None;
         }
-        return of_words(inner, selection, depth + 1);
+        let is_version = word.contains('@') && !RUNNERS.iter().any(|row| row.program() == program_name(word));
+        if !(word.starts_with('-') || word.contains('=') || is_version || *word == ".") {
+            break;
+        }
+        let has_value = ENVIRONMENT_VALUES.contains(word);
+        inner = behind.get(usize::from(has_value)..)?;
     }
-    if let Some(row) = RUNNERS.iter().filter(|row| calls(row, program, rest)).max_by_key(|row| row.call.len())
-    {
-        let skipped = row.call.split(' ').count() - 1;
+    (!inner.is_empty()).then_some(inner)
+}
+
+fn of_words(words: &[&str], selection: Selection, depth: usize) -> Option<Check> {
+    let (first, rest) = words.split_first()?;
+    let program = program_name(first);
+    if depth > 4 {
+        return None;
+    }
+    let calls = RUNNERS.iter().filter_map(|row| Some((row, RunnerCall::read(row, program, rest)?)));
+    if let Some((row, call)) = calls.max_by_key(|(row, _)| (row.kind == CheckKind::Test, row.call.len())) {
         let mut selection = selection;
+        selection.targets.extend(call.target.map(str::to_owned));
+        selection.filters.extend(call.filter.map(str::to_owned));
         selection.read(
-            rest.get(skipped..)?,
+            &call.arguments,
             row.options,
             match row.operands {
                 Operands::Targets => OptionMeaning::Target,
                 Operands::Filters => OptionMeaning::Filter,
-                Operands::Ignored => OptionMeaning::None,
+                Operands::Ignored | Operands::Goals => OptionMeaning::None,
             },
         );
-        if row.family == Family::Go && selection.targets.is_empty() && row.kind != CheckKind::Lint {
+        if row.family != Family::Go {
+            selection.targets.retain(|target| target != ".");
+        } else if selection.targets.is_empty() && row.kind != CheckKind::Lint {
             selection.targets.push(".".to_owned());
         }
         return Some(Check {
@@ -345,16 +134,60 @@ fn of_words(words: &[&str], selection: Selection, depth: usize) -> Option<Check>
             selection,
         });
     }
+    if let Some(inner) = environment_command(words) {
+        return of_words(inner, selection, depth + 1);
+    }
     of_task(program, rest, selection, depth)
 }
 
-/// Whether the words are a call of the runner; options between its words are skipped.
-fn calls(row: &Runner, program: &str, rest: &[&str]) -> bool {
-    let mut call = row.call.split(' ');
-    call.next() == Some(program)
-        && call
-            .zip(rest.iter().map(Some).chain(std::iter::repeat(None)))
-            .all(|(part, word)| Some(&part) == word)
+/// A call of a runner: what stands around the words of [`Runner::call`].
+struct RunnerCall<'a> {
+    arguments: Vec<&'a str>,
+    /// The project in front of a goal: `:core` of `gradle :core:test`.
+    target: Option<&'a str>,
+    /// The rest of a goal: `PoolSpec` of `sbt "testOnly PoolSpec"`.
+    filter: Option<&'a str>,
+}
+
+impl<'a> RunnerCall<'a> {
+    /// Reads the words behind a program. Options may stand between the words of the call.
+    fn read(row: &Runner, program: &str, rest: &[&'a str]) -> Option<Self> {
+        let mut parts = row.call.split(' ');
+        if parts.next() != Some(program) {
+            return None;
+        }
+        let mut call = Self { arguments: Vec::new(), target: None, filter: None };
+        let mut rest = rest.iter().copied();
+        for part in parts {
+            loop {
+                let word = rest.next()?;
+                if word == part || (row.operands == Operands::Goals && call.read_goal(word, part)) {
+                    break;
+                } else if word.starts_with('-') {
+                    call.arguments.push(word);
+                    call.arguments.extend(takes_value(row.options, word).then(|| rest.next()).flatten());
+                } else if row.operands != Operands::Goals && !word.starts_with('+') {
+                    return None;
+                }
+            }
+        }
+        call.arguments.extend(rest);
+        Some(call)
+    }
+
+    /// Reads a goal such as `:core:test`, `core/test`, `testDebugUnitTest` and `testOnly PoolSpec`.
+    fn read_goal(&mut self, word: &'a str, goal: &str) -> bool {
+        let (word, filter) = word.split_once(' ').map_or((word, None), |(word, filter)| (word, Some(filter)));
+        let (target, name) = word.rsplit_once([':', '/']).map_or((None, word), |(t, name)| (Some(t), name));
+        let Some(variant) = name.strip_prefix(goal) else { return false };
+        let is_variant = goal == "test" && variant.starts_with(|c: char| c.is_ascii_uppercase());
+        if !variant.is_empty() && !is_variant {
+            return false;
+        }
+        self.target = target.or((is_variant && filter.is_none()).then_some(name));
+        self.filter = filter;
+        true
+    }
 }
 
 fn of_task(program: &str, rest: &[&str], mut selection: Selection, depth: usize) -> Option<Check> {
@@ -387,7 +220,7 @@ fn of_task(program: &str, rest: &[&str], mut selection: Selection, depth: usize)
     let is_package_manager = *family == Family::JavaScript;
     let inner: Vec<&str> = std::iter::once(name).chain(rest.iter().copied()).collect();
     // `pnpm vitest run`, `bun run vitest`: the program itself, not a task.
-    if is_package_manager && RUNNERS.iter().any(|row| calls(row, name, rest)) {
+    if is_package_manager && RUNNERS.iter().any(|row| RunnerCall::read(row, name, rest).is_some()) {
         return of_words(&inner, selection, depth + 1);
     }
     let name = if name == "t" { "test" } else { name };
@@ -413,15 +246,43 @@ const FIX_ENDINGS: [&str; 6] = [":fix", "-fix", ":check", "-check", ":write", ":
 
 /// Returns true for the words of a linter or formatter that changes files.
 fn is_fixer(words: &[&str]) -> bool {
-    const FIXES: [&str; 5] = ["--fix", "--write", "-w", "--apply", "--unsafe-fixes"];
-    const ONLY_LOOKS: [&str; 5] = ["--check", "--diff", "-l", "-d", "--list-different"];
-    let formats = words.iter().any(|word| ["fmt", "format"].contains(word))
+    const FIXES: [&str; 10] = [
+        "--fix",
+        "--write",
+        "-w",
+        "-i",
+        "--apply",
+        "--unsafe-fixes",
+        "-a",
+        "-A",
+        "--autocorrect",
+        "--in-place",
+    ];
+    const FORMATTERS: [&str; 9] =
+        ["fmt", "format", "black", "isort", "rustfmt", "swiftformat", "pint", "php-cs-fixer", "standardrb"];
+    const ONLY_LOOKS: [&str; 13] = [
+        "--check",
+        "--diff",
+        "-l",
+        "-d",
+        "--list-different",
+        "-check",
+        "--check-only",
+        "-c",
+        "--check-formatted",
+        "--verify-no-changes",
+        "--dry-run",
+        "--test",
+        "--lint",
+    ];
+    let formats = words.iter().any(|word| FORMATTERS.contains(&base_name(word)))
         && !words.iter().any(|word| ONLY_LOOKS.contains(word));
     formats || words.iter().any(|word| FIXES.contains(word))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::runner_table::CheckKind::{Build, Lint, Test};
     use super::*;
 
     pub(super) fn check(command: &str) -> Option<Check> {
@@ -461,6 +322,33 @@ mod tests {
             ("just test", "test", Test),
             ("pnpm exec tsc --noEmit", "tsc", Build),
             ("./gradlew test", "gradle test", Test),
+            ("./gradlew -q :core:check", "gradle test", Test),
+            ("gradlew.bat clean build", "gradle test", Test),
+            ("./gradlew testDebugUnitTest", "gradle test", Test),
+            ("./gradlew compileJava", "gradle compile", Build),
+            ("./mvnw -q clean verify", "mvn test", Test),
+            ("mvn -pl core -am test", "mvn test", Test),
+            ("sbt \"testOnly PoolSpec\"", "sbt test", Test),
+            ("cargo +nightly -q test", "cargo test", Test),
+            ("python3.12 -m unittest discover -s tests", "unittest", Test),
+            (".venv/bin/python -m mypy src", "mypy", Lint),
+            ("python -m black --check .", "black", Lint),
+            ("poetry run python -m ruff check", "ruff", Lint),
+            ("python manage.py test app", "django test", Test),
+            ("coverage run -m pytest", "pytest", Test),
+            ("php vendor/bin/phpunit", "phpunit", Test),
+            ("vendor/bin/pest", "phpunit", Test),
+            ("php artisan test", "phpunit", Test),
+            ("node node_modules/jest/bin/jest.js", "jest", Test),
+            ("npx vitest@2 run", "vitest", Test),
+            ("mise exec node@22 -- npm test", "test", Test),
+            ("uvx ruff@0.9 check", "ruff", Lint),
+            ("bundle exec rspec", "rspec", Test),
+            ("bundle exec rake test", "test", Test),
+            ("bin/rails test", "rails test", Test),
+            ("ninja -C build test", "ninja test", Test),
+            ("zig build test", "zig build test", Test),
+            ("xcodebuild -scheme App test", "xcodebuild test", Test),
         ] {
             let found = check(command).map(|check| (check.name, check.kind));
             assert_eq!(found, Some((name.to_owned(), kind)), "{command}");
@@ -478,6 +366,12 @@ mod tests {
             "cargo run",
             "git log --grep test",
             "vim test.rs",
+            "python -c 'pytest'",
+            "python -m http.server",
+            "node server.js",
+            "mvn dependency:tree",
+            "gradle dependencies",
+            "cmake -B build",
         ] {
             assert_eq!(check(command), None, "{command}");
         }
@@ -498,6 +392,14 @@ mod tests {
             ("bunx biome check --write a.ts", true),
             ("gofmt -l .", false),
             ("gofmt -w a.go", true),
+            ("python -m black .", true),
+            ("black --check .", false),
+            ("isort --check-only src", false),
+            ("terraform fmt -check", false),
+            ("terraform fmt", true),
+            ("mix format --check-formatted", false),
+            ("dotnet format --verify-no-changes", false),
+            ("rubocop -A", true),
         ] {
             assert_eq!(check(command).map(|check| check.is_fixer), Some(is_fixer), "{command}");
         }

@@ -38,6 +38,21 @@ pub(super) fn option_meaning(options: &str, name: &str) -> Option<OptionMeaning>
     })
 }
 
+/// Options that select other tests and take no value.
+const SWITCHES: [&str; 4] = ["--all-features", "--no-default-features", "--ignored", "--include-ignored"];
+
+/// Returns true for an option whose value is the next word.
+pub(super) fn takes_value(options: &str, word: &str) -> bool {
+    option_meaning(options, word).is_some_and(|meaning| match meaning {
+        OptionMeaning::None | OptionMeaning::Scope => false,
+        OptionMeaning::Variant => !SWITCHES.contains(&word),
+        OptionMeaning::Target | OptionMeaning::Filter | OptionMeaning::Folder | OptionMeaning::Value => true,
+    })
+}
+
+/// Files that stand for the folder that they are in.
+const PROJECT_FILES: [&str; 4] = ["tsconfig.json", "Cargo.toml", "pom.xml", "package.json"];
+
 /// Part of a project. Empty lists mean all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Selection {
@@ -80,15 +95,13 @@ impl Selection {
             None => (word, None),
         };
         let Some(meaning) = option_meaning(options, name) else { return behind };
-        let is_switch =
-            matches!(name, "--all-features" | "--no-default-features" | "--ignored" | "--include-ignored");
         match meaning {
             OptionMeaning::None => behind,
             OptionMeaning::Scope => {
                 self.targets.push(name.to_owned());
                 behind
             }
-            OptionMeaning::Variant if is_switch => {
+            OptionMeaning::Variant if SWITCHES.contains(&name) => {
                 self.variants.push(name.to_owned());
                 behind
             }
@@ -117,7 +130,10 @@ impl Selection {
                 self.filters.extend(parts.filter(|part| !part.is_empty()).map(str::to_owned));
             }
             OptionMeaning::Variant => self.variants.push(value.to_owned()),
-            OptionMeaning::Folder => self.folder = Some(value.to_owned()),
+            OptionMeaning::Folder => {
+                let folder = PROJECT_FILES.iter().find_map(|file| value.strip_suffix(file));
+                self.folder = Some(folder.unwrap_or(value).to_owned());
+            }
             OptionMeaning::Scope | OptionMeaning::Value | OptionMeaning::None => {}
         }
     }

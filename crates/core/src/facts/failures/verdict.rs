@@ -3,7 +3,8 @@
 use super::errors;
 use super::probe::StepNature;
 use super::report::Report;
-use super::runner::{Check, CheckKind};
+use super::runner::Check;
+use super::runner_table::{CheckKind, Family};
 use crate::shell::{Step, StepStatus, Word, base_name};
 
 /// How a step ended.
@@ -35,11 +36,13 @@ pub(super) fn check_verdict(check: &Check, failed: Option<bool>, shown: &CheckOu
             Verdict::Passed
         }
         CheckKind::Test if finds_no_failure(step, output) => Verdict::Passed,
+        CheckKind::Test if ends_without_failure(check, shown) => Verdict::Passed,
         CheckKind::Test => Verdict::Unknown,
         CheckKind::Build | CheckKind::Lint if errors::says_failed(output) || report.has_failed_run => {
             Verdict::Failed
         }
         CheckKind::Build | CheckKind::Lint if is_cut(step, output) => Verdict::Unknown,
+        CheckKind::Lint if lists_findings(output) => Verdict::Unknown,
         CheckKind::Build | CheckKind::Lint => Verdict::Passed,
     };
     match failed {
@@ -72,6 +75,18 @@ fn said_or_unknown(check: &Check, said: Verdict) -> Verdict {
         CheckKind::Test => said,
         CheckKind::Build | CheckKind::Lint => Verdict::Unknown,
     }
+}
+
+/// Returns true if the output has lines in which linters tell findings: `a.py:3:8: F401 …` or `14:5  error  …`.
+fn lists_findings(output: &str) -> bool {
+    output.lines().any(|line| {
+        let place = line.split_whitespace().next().unwrap_or_default().trim_end_matches(':');
+        let mut parts = place.rsplit(':');
+        let mut is_number = || parts.next().is_some_and(|part| part.parse::<u32>().is_ok());
+        is_number()
+            && is_number()
+            && (parts.next().is_some_and(|file| file.contains('.')) || line.contains("  error  "))
+    })
 }
 
 /// Whether a filter may have cut the part of the output that says how the run ended.
@@ -116,6 +131,33 @@ fn finds_no_failure(step: &Step, output: &str) -> bool {
         Some(false) => output.trim().is_empty(),
         None => false,
     }
+}
+
+/// Returns true if the end of a task's output is shown and no failure stands there. Programs such as `make` and `just` always
+/// report a failed task in their last line.
+fn ends_without_failure(check: &Check, shown: &CheckOutput<'_>) -> bool {
+    let CheckOutput { step, steps, report, output } = shown;
+    let keeps_end = |filter: &Vec<Word>| match filter.first().map_or("", |word| base_name(&word.text)) {
+        "tail" | "tee" | "cat" => true,
+        "head" => output.lines().count() < line_limit(filter),
+        _ => false,
+    };
+    let is_forgiven = steps.last().is_some_and(|last| matches!(last.program(), "true" | ":"));
+    let shows_file = |file: &String| {
+        let mut shown = steps.iter().filter(|step| matches!(step.program(), "tail" | "cat"));
+        shown.any(|step| step.filters.is_empty() && step.words.iter().any(|word| word.text == *file))
+    };
+    let is_shown = match &step.output_file {
+        Some(file) => shows_file(file),
+        None => is_forgiven || !step.filters.is_empty(),
+    };
+    check.is_task
+        && check.family == Family::Task
+        && is_shown
+        && step.filters.iter().all(keeps_end)
+        && output.lines().any(|line| !line.trim().is_empty())
+        && !errors::says_failed(output)
+        && !report.says_nothing_ran()
 }
 
 /// The status that a later `echo "exit: $?"` printed.
