@@ -48,14 +48,18 @@ pub(super) fn split(text: &str) -> Split {
     Split { pieces: page.pieces(), is_document }
 }
 
-/// Paragraphs of a long text that speak like a request, as byte ranges, those that do so most surely first. A list below one belongs
+/// Paragraphs of a long text that speak like a request, as byte ranges, those that do so most surely first: up to the first heading of a
+/// paste, since what stands below a heading is the document's. A list below one belongs
 /// to it, and so does what stands beside it and speaks, or between two of them. A request may stand between two texts that cannot be
 /// told apart.
 pub(super) fn asking_paragraphs(text: &str, least: usize) -> Vec<Range<usize>> {
     /// Bytes of a paragraph that may belong to the request beside it.
     const BESIDE: usize = 500;
     let page = Page::new(text);
-    let segments = page.segments();
+    let heading = page.lines.iter().position(|line| line.is_titled).filter(|_| least > voice::ASKS);
+    let end = heading.unwrap_or(page.lines.len());
+    let segments: Vec<Range<usize>> =
+        page.segments().into_iter().filter(|segment| segment.end <= end).collect();
     let mut strengths: Vec<usize> = Vec::with_capacity(segments.len());
     for segment in &segments {
         let voice = page.voice(segment);

@@ -50,7 +50,7 @@ pub(super) fn state(page: &mut Page<'_>, facts: &Facts, kept: &KeptText, most: u
             true => one_line(ask.headline(), 200),
             false => {
                 let told = passages.join("\n");
-                let is_first = ask.is_short() || one_line(&told, 300).starts_with(ask.headline());
+                let is_first = one_line(&told, 300).starts_with(ask.headline());
                 match is_first {
                     true => told,
                     false => {
