@@ -283,7 +283,8 @@ fn with_doubtful(message: &Message, parts: &[Part]) -> Vec<String> {
     let is_asked = parts.iter().any(|part| part.kind.is_ask());
     let is_told = |part: &&Part| part.kind.is_ask() || (!is_asked && part.kind == PartKind::PastedMaterial);
     let mut told: Vec<Part> = parts.iter().filter(is_told).cloned().collect();
-    told.extend(doubtful(message, parts).into_iter().filter(|_| is_asked));
+    let is_pasted = |part: &Part| part.kind == PartKind::PastedMaterial;
+    told.extend(doubtful(message, parts).into_iter().filter(|part| is_asked && is_pasted(part)));
     told.sort_by_key(|part| (part.block, part.range.start));
     let texts = told.iter().map(|piece| piece.text(message).trim());
     texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()

@@ -228,8 +228,18 @@ pub(super) fn border_prose(text: &str, most: usize) -> Vec<Range<usize>> {
         is_log(lines[..run.start].iter().rev().find(is_solid))
             && is_log(lines[run.end..].iter().find(is_solid))
     };
+    let is_solid = |line: &&Line<'_>| line.look != Look::Blank;
     let mut found: Vec<Range<usize>> = Vec::new();
-    for run in runs {
+    for mut run in runs {
+        // The first paragraph below a heading is the document's.
+        if lines[..run.start].iter().rev().find(is_solid).is_some_and(|line| line.is_titled) {
+            let text = run.clone().skip_while(|at| lines[*at].look == Look::Blank);
+            let behind = text.skip_while(|at| lines[*at].look != Look::Blank);
+            run.start = behind.min().unwrap_or(run.end);
+        }
+        if run.is_empty() {
+            continue;
+        }
         let bytes = lines[run.start].range.start..lines[run.end - 1].range.end;
         if text[bytes.clone()].trim().is_empty() {
             continue;
