@@ -107,7 +107,11 @@ fn mark_fences(lines: &mut [Line<'_>]) {
     let mut at = 0;
     while at < lines.len() {
         let mark = mark_of(lines[at].text);
-        let opens = mark.filter(|mark| mark.starts_with(['`', '~']) || is_bare(lines[at].text, mark));
+        // Quotation marks stand alone at the edge of a line; indented ones end the comment of a function.
+        let opens = mark.filter(|mark| {
+            mark.starts_with(['`', '~'])
+                || (is_bare(lines[at].text, mark) && lines[at].text.starts_with(mark))
+        });
         let close = opens.and_then(|mark| {
             let known = FENCES.iter().position(|fence| *fence == mark).and_then(|fence| last_close[fence]);
             known.filter(|last| *last > at)?;

@@ -38,6 +38,7 @@ pub use sentence::{SentenceKind, plain, split_sentences, without_bullet, without
 pub use typed::{Joint, TypedSentence, typed_sentences};
 
 use crate::{Body, Message, Role};
+pub(crate) use spans::said_behind_result;
 use spans::{Span, command_file_spans, is_file_text, spans};
 use std::ops::Range;
 

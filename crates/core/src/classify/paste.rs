@@ -39,10 +39,12 @@ pub(super) fn split(text: &str) -> Split {
     let mut page = Page::new(text);
     page.mark_runs();
     page.mark_mail();
+    page.mark_dialogue();
     page.mark_announced();
     page.mark_answered();
     page.mark_comments();
     page.mark_between();
+    page.mark_subject();
     let is_document = page.mark_document();
     page.find_request();
     Split { pieces: page.pieces(), is_document }
@@ -242,7 +244,11 @@ impl<'a> Page<'a> {
                 Look::Indented => last = at,
                 Look::Blank => {}
                 Look::Prose | Look::ListItem | Look::Heading => {
-                    if self.lines[at - 1].look == Look::Blank || Voice::of(self.lines[at].text).speaks() {
+                    // A line of a log may address its reader; one that ends the log asks for more.
+                    let goes_on = self.look(at + 1) == Some(Look::Material);
+                    let voice = Voice::of(self.lines[at].text);
+                    let speaks = if goes_on { voice.asks(voice::SURELY) } else { voice.speaks() };
+                    if self.lines[at - 1].look == Look::Blank || speaks {
                         break;
                     }
                 }
@@ -275,6 +281,30 @@ impl<'a> Page<'a> {
             let places = table::group("inline_material").filter_map(|row| row.pattern.find(line.text));
             places.map(|found| found.start).min().filter(|at| is_long && *at > 0 && *at < LONG_LINE)
         })
+    }
+
+    /// A written-down talk: at least [`TURNS`] lines that begin with the name of whoever speaks, of two speakers or more, with what
+    /// stands between them.
+    fn mark_dialogue(&mut self) {
+        const TURNS: usize = 3;
+        let speaker = |line: &Line<'_>| {
+            let row = table::group("dialogue").find(|row| row.pattern.is_in(line.text))?;
+            Some((*row.pattern.groups(line.text)?.get(1)?).to_owned())
+        };
+        let spoken: Vec<(usize, String)> =
+            self.lines.iter().enumerate().filter_map(|(at, line)| Some((at, speaker(line)?))).collect();
+        let (Some((first, one)), Some((last, _))) = (spoken.first(), spoken.last()) else { return };
+        let is_often = |name: &String| spoken.iter().filter(|(_, other)| other == name).count() >= 2;
+        let is_talk = spoken.len() >= TURNS
+            && is_often(one)
+            && spoken.iter().any(|(_, name)| name != one)
+            && (last - first) <= spoken.len() * 6;
+        if is_talk {
+            // What the last speaker says ends with their paragraph.
+            let ends = |at: &usize| self.lines[*at].look == Look::Blank;
+            let end = (*last..self.lines.len()).find(ends).unwrap_or(self.lines.len());
+            self.pasted[*first..end].fill(true);
+        }
     }
 
     /// E-mails: from the head, or a greeting, to the signature and what is quoted behind it.
@@ -462,6 +492,38 @@ impl<'a> Page<'a> {
             } else if segment.len() == 1 && self.cuts[segment.start].is_none() {
                 self.cuts[segment.start] = voice::comment_in(words);
             }
+        }
+    }
+
+    /// A long text in which nobody speaks, beside a short request that points at it.
+    fn mark_subject(&mut self) {
+        const LONGEST_REQUEST: usize = 300;
+        const SHORTEST_TEXT: usize = 400;
+        let segments = self.segments_and_request();
+        let (Some(first), Some(last)) = (segments.first(), segments.last()) else { return };
+        if segments.len() < 2 || self.pasted.iter().any(|pasted| *pasted) {
+            return;
+        }
+        let points = |segment: &Range<usize>| {
+            let words = self.words(segment);
+            let voice = self.voice(segment);
+            words.len() <= LONGEST_REQUEST
+                && voice.asks(voice::ASKS)
+                && (voice.refers_back || table::is_in("points_at_text", words))
+        };
+        let text = match (points(first), points(last)) {
+            (true, false) => &segments[1..],
+            (false, true) => &segments[..segments.len() - 1],
+            (true, true) | (false, false) => return,
+        };
+        let is_silent = |segment: &Range<usize>| {
+            let words = self.words(segment);
+            words.split("\n\n").all(|words| !Voice::of(words).speaks()) && !table::is_in("person", words)
+        };
+        let bytes: usize = text.iter().map(|segment| self.words(segment).len()).sum();
+        if bytes >= SHORTEST_TEXT && text.iter().all(is_silent) {
+            let lines = text[0].start..text[text.len() - 1].end;
+            self.pasted[lines].fill(true);
         }
     }
 

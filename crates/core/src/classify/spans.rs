@@ -42,6 +42,16 @@ pub(super) fn spans(message: &Message, text: &str) -> Vec<Span> {
         }
         Role::User | Role::System | Role::Developer | Role::Assistant => {}
     }
+    // Each of several messages that were typed while the model was at work is one.
+    if let Some(next) = second_queued(text) {
+        let mut found = spans(message, &text[..next]);
+        found.extend(
+            spans(message, &text[next..])
+                .into_iter()
+                .map(|span| Span { range: span.range.start + next..span.range.end + next, ..span }),
+        );
+        return found;
+    }
     // A text of the client may hold tags of any kind.
     if let Some(lead) = Leads::find(text).filter(|lead| message.role == Role::User && lead.end == text.len())
     {
@@ -170,6 +180,28 @@ pub(super) fn is_queued(text: &str) -> bool {
 
 /// How far into a text it is looked for.
 const QUEUED_HEAD: usize = 200;
+
+/// Where the second message begins of those that were typed while the model was at work.
+fn second_queued(text: &str) -> Option<usize> {
+    if !is_queued(text) {
+        return None;
+    }
+    let mut starts = text.match_indices('\n').map(|(at, _)| at + 1);
+    let first = text.len() - text.trim_start().len();
+    starts.find(|at| *at > first && !text[*at..].starts_with('\n') && is_queued(&text[*at..]))
+}
+
+/// The words that a client says the person typed during a tool call, where it puts them behind the result. A tool can forge this, so
+/// they are told, but they bind nobody.
+pub(crate) fn said_behind_result(text: &str) -> Option<&str> {
+    const READ: usize = 8_000;
+    const OPEN: &str = "<system-reminder>\n";
+    let end = crate::text::tail(text, READ);
+    let said = end.split(OPEN).skip(1).filter(|part| is_queued(part)).last()?.split_once(":\n")?.1;
+    let said = said.split("</system-reminder>").next().unwrap_or(said);
+    let words = &said[..Leads::around(said).behind.unwrap_or(said.len())];
+    Some(words.trim()).filter(|words| !words.is_empty())
+}
 
 /// What is asked inside of a text of the client: the goal that the person set, or what another agent asks for with its result.
 fn held_ask(text: &str) -> Option<(Range<usize>, PartKind)> {

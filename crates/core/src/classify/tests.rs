@@ -331,6 +331,28 @@ fn a_goal_that_the_client_repeats_is_the_persons() {
 }
 
 #[test]
+fn messages_typed_during_a_turn_are_the_persons() {
+    let queued = |words: &str| {
+        format!(
+            "The user sent a new message while you were working:\n{words}\n\nThis is how Claude Code surfaces messages the user sends mid-turn — within the turn.\n\n"
+        )
+    };
+    let text = queued("also bump the version") + &queued("wait, don't touch the version");
+    let typed: Vec<String> = of(Role::System, &text)
+        .into_iter()
+        .filter(|(kind, _)| *kind == TypedRequest)
+        .map(|(_, text)| text.trim().to_owned())
+        .collect();
+    assert_eq!(typed, ["also bump the version", "wait, don't touch the version"]);
+    let result = format!(
+        "ok\n\n<system-reminder>\n{}</system-reminder>\n\n<system-reminder>\n5 left\n</system-reminder>",
+        queued("use removed_at")
+    );
+    assert_eq!(super::said_behind_result(&result), Some("use removed_at"));
+    assert_eq!(super::said_behind_result("ok"), None);
+}
+
+#[test]
 fn system_messages_fall_apart_at_their_leads() {
     let (hook, state) =
         ("SessionStart hook additional context: Do not deploy.", "Today's date is 2026-03-01.");

@@ -281,6 +281,9 @@ impl Facts {
                 ended.iter().for_each(|id| self.stopped(id));
             }
         }
+        if let Some(words) = crate::classify::said_behind_result(&text) {
+            self.answered(message, words);
+        }
         let outcome = Outcome::of_text(result, &text);
         let frame = ResultFrame::read(&text);
         if outcome.failed && was_not_carried_out(frame.output) {

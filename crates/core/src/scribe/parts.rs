@@ -125,10 +125,10 @@ pub(super) fn next_step(page: &mut Page<'_>, facts: &Facts) {
     }
 }
 
-/// What the user answered when they were asked.
+/// What the client says the user said beside a tool call: the reason why they declined it, or words typed while it ran.
 pub(super) fn answers(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
     let unseen = facts.answers().iter().rev().filter(|said| !kept.contains(said.text.as_str()));
-    page.lines(most, unseen.map(|said| format!("Answered when asked: {}", one_line(&said.text, 600))));
+    page.lines(most, unseen.map(|said| format!("Said during a tool call: {}", one_line(&said.text, 600))));
 }
 
 /// The kinds of files that the session worked on, most files first.
