@@ -2,10 +2,14 @@
 //! index up to date takes it away, unless someone is still writing.
 
 use crate::error::SearchError;
+use crate::store::read_small;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use throughline_ledger::Home;
+
+/// Bytes of a ledger's path.
+const LONGEST_PATH: u64 = 16 << 10;
 
 /// The mark of one ledger.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,12 +31,14 @@ impl Marker {
         let mut all = Vec::new();
         for entry in entries {
             let file = entry.map_err(SearchError::io("list", &dir))?.path();
-            match fs::read_to_string(&file) {
+            match read_small(&file, LONGEST_PATH) {
                 // Just made, not yet filled: its ledger is new and shows with the next search.
                 Ok(ledger) if ledger.is_empty() => {}
                 Ok(ledger) => all.push(Self { ledger, file }),
                 // Taken away between listing and reading.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                // Nothing that a writer left.
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => {}
                 Err(e) => return Err(SearchError::io("read", &file)(e)),
             }
         }

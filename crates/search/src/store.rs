@@ -35,6 +35,29 @@ impl Drop for WriteLock {
 /// What changes when someone commits.
 pub(crate) type Stamp = Option<(SystemTime, u64)>;
 
+/// Bytes of the file that names the current index, and of an index's own lists.
+const LONGEST_NAME: u64 = 4 << 10;
+const LARGEST_LIST: u64 = 64 << 20;
+
+/// Fails for anything but a regular file of at most so many bytes: reading a pipe would wait forever.
+pub(crate) fn check_regular(path: &Path, most: u64) -> io::Result<()> {
+    let meta = fs::symlink_metadata(path)?;
+    if !meta.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "is not a regular file"));
+    }
+    if meta.len() > most {
+        let why = format!("has {} bytes, more than {most}", meta.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(())
+}
+
+/// Reads a small regular file.
+pub(crate) fn read_small(path: &Path, most: u64) -> io::Result<String> {
+    check_regular(path, most)?;
+    fs::read_to_string(path)
+}
+
 impl Store {
     /// The store of a home.
     pub(crate) fn of(home: &Home) -> Self {
@@ -82,7 +105,7 @@ impl Store {
 
     /// The name of the current index; `None` where there is none that this version can read.
     pub(crate) fn current(&self) -> Option<String> {
-        let name = fs::read_to_string(self.root.join("current")).ok()?;
+        let name = read_small(&self.root.join("current"), LONGEST_NAME).ok()?;
         let name = name.trim();
         let (version, serial) = name.split_once('-')?;
         let known =
@@ -105,6 +128,11 @@ impl Store {
         let dir = self.dir(name);
         // An index that lost its list of segments must not pass for an empty one.
         fs::metadata(dir.join("meta.json")).map_err(SearchError::io("open", &dir))?;
+        for entry in fs::read_dir(&dir).map_err(SearchError::io("list", &dir))? {
+            let path = entry.map_err(SearchError::io("list", &dir))?.path();
+            let most = if path.extension().is_some_and(|e| e == "json") { LARGEST_LIST } else { u64::MAX };
+            check_regular(&path, most).map_err(SearchError::io("open", &path))?;
+        }
         Index::open(&dir)
     }
 

@@ -49,6 +49,34 @@ fn an_index_whose_list_is_lost_or_garbled_is_made_anew() {
     still_works(&garbled);
 }
 
+/// A pipe that nobody writes into: whoever opens it to read waits.
+#[cfg(unix)]
+fn put_pipe(path: &std::path::Path) {
+    let _ = fs::remove_file(path);
+    let status = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_or_a_huge_file_among_the_index_files_is_not_read() {
+    for name in ["meta.json", ".managed.json"] {
+        let fixture = fixture();
+        put_pipe(&index_dir(&fixture).join(name));
+        still_works(&fixture);
+        let fixture = self::fixture();
+        let file = fs::OpenOptions::new().write(true).open(index_dir(&fixture).join(name)).unwrap();
+        file.set_len(1 << 40).unwrap();
+        still_works(&fixture);
+    }
+    let current = fixture();
+    put_pipe(&current.home.index().join("current"));
+    assert_eq!(find(&mut current.search(), "topic7")[0], "7");
+    let marks = fixture();
+    put_pipe(&marks.home.dirty().join("pipe"));
+    assert_eq!(find(&mut marks.search(), "topic7")[0], "7");
+}
+
 #[test]
 fn an_index_with_damaged_segments_is_made_anew() {
     for extension in ["idx", "term", "store", "fast", "fieldnorm", "pos"] {
