@@ -30,10 +30,53 @@ impl std::fmt::Display for Refusal {
 
 /// The messages of a line, a body or an event: one, or a list of them. Whatever is none is left out; `None` if there is none.
 pub(super) fn read(bytes: &[u8]) -> Option<Vec<Incoming>> {
-    let value: Value = serde_json::from_slice(bytes).ok()?;
+    let value: Value = match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        // One schema that is nested too deeply must not take the whole answer with it: it is refused by itself.
+        Err(_) if throughline_core::json_depth(bytes) > DEEPEST => {
+            serde_json::from_slice(&without_deep(bytes, DEEPEST)).ok()?
+        }
+        Err(_) => return None,
+    };
     let list = if let Value::Array(list) = value { list } else { vec![value] };
     let messages: Vec<Incoming> = list.into_iter().filter_map(message).collect();
     if messages.is_empty() { None } else { Some(messages) }
+}
+
+/// Levels of a message that are read: fewer than the parser's own limit, more than a schema may have.
+const DEEPEST: usize = 120;
+
+/// A JSON text with `null` in the place of whatever is nested deeper than `most` levels.
+fn without_deep(text: &[u8], most: usize) -> Vec<u8> {
+    let mut shallow = Vec::with_capacity(text.len());
+    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
+    for &byte in text {
+        let is_kept = depth <= most;
+        if in_string {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+        } else {
+            match byte {
+                b'"' => in_string = true,
+                b'{' | b'[' => {
+                    depth += 1;
+                    if depth == most + 1 {
+                        shallow.extend_from_slice(b"null");
+                    }
+                }
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        if is_kept && depth <= most {
+            shallow.push(byte);
+        }
+    }
+    shallow
 }
 
 fn message(value: Value) -> Option<Incoming> {
@@ -102,6 +145,21 @@ pub(super) fn reply(id: Value, result: Result<Value, Refusal>) -> Value {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_part_that_is_nested_too_deeply_does_not_take_the_message_with_it() {
+        for levels in [130, 250, 5_000] {
+            let deep = format!("{}1{}", r#"{"a":["#.repeat(levels), "]}".repeat(levels));
+            let text = format!(r#"{{"jsonrpc":"2.0","id":3,"result":{{"tools":[{deep},{{"name":"x"}}]}}}}"#);
+            let Some(Incoming::Answer { result: Ok(result), .. }) =
+                read(text.as_bytes()).and_then(|mut list| list.pop())
+            else {
+                panic!("{levels} levels: no answer");
+            };
+            assert_eq!(result["tools"][1]["name"], "x");
+        }
+        assert_eq!(without_deep(br#"{"a":[[1],"]"],"b":2}"#, 2), br#"{"a":[null,"]"],"b":2}"#);
+    }
 
     #[test]
     fn messages_are_told_apart() {

@@ -64,6 +64,13 @@ impl ProjectKey {
         }
     }
 
+    /// The key of sessions that ran in a folder of another system, by its path alone: letters count alike in either case there.
+    pub fn elsewhere(path: &str, home: &HomeId) -> Self {
+        let path = path.replace('\\', "/").to_lowercase();
+        let slug = crate::project::ProjectSlug::of(std::path::Path::new(path.trim_end_matches('/')));
+        Self(format!("local/{}/{}", home.as_str(), slug.as_str()))
+    }
+
     /// The key of sessions of which nobody knows where they ran.
     pub fn nowhere(home: &HomeId) -> Self {
         Self(format!("local/{}/nowhere", home.as_str()))

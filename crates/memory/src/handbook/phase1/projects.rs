@@ -35,8 +35,9 @@ impl<'a> SessionProjects<'a> {
     /// The project of a session by its first line, or by where its card says that it ran.
     pub(crate) fn key(&mut self, meta: Option<&Meta>, cwd: Option<&str>) -> ProjectKey {
         let remote = meta.and_then(recorded_remote);
-        let cwd =
-            meta.and_then(|meta| meta.cwd.as_deref()).or(cwd).filter(|cwd| Path::new(cwd).is_absolute());
+        let cwd = meta.and_then(|meta| meta.cwd.as_deref()).or(cwd);
+        let elsewhere = cwd.filter(|cwd| is_windows_path(cwd) && !Path::new(cwd).is_absolute());
+        let cwd = cwd.filter(|cwd| Path::new(cwd).is_absolute());
         let project = cwd.map(|cwd| {
             let look = || Project::look(self.home, Path::new(cwd));
             &*self.folders.entry(cwd.to_owned()).or_insert_with(look)
@@ -45,9 +46,21 @@ impl<'a> SessionProjects<'a> {
             (Some(remote), Some(project)) if !project.is_apart() => ProjectKey::new(remote.as_str()),
             (Some(remote), None) => ProjectKey::new(remote.as_str()),
             (Some(_) | None, Some(project)) => ProjectKey::of(project, self.id),
-            (None, None) => ProjectKey::nowhere(self.id),
+            (None, None) => match elsewhere {
+                Some(cwd) => ProjectKey::elsewhere(cwd, self.id),
+                None => ProjectKey::nowhere(self.id),
+            },
         }
     }
+}
+
+/// Returns true for an absolute path of Windows: `C:\\x`, `C:/x` or `\\\\server\\x`.
+fn is_windows_path(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let has_drive = bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && bytes.get(1) == Some(&b':')
+        && matches!(bytes.get(2), Some(b'\\' | b'/'));
+    has_drive || path.starts_with("\\\\")
 }
 
 /// Where the repository came from when the session ran, as Codex records it.
@@ -60,4 +73,28 @@ fn recorded_remote(meta: &Meta) -> Option<Remote> {
 pub(super) fn branch(extra: &serde_json::Map<String, Value>) -> Option<String> {
     let codex = extra.get("git").and_then(|git| git.get("branch"));
     codex.or_else(|| extra.get("git_branch")).and_then(Value::as_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_windows_are_told_from_others() {
+        for path in ["C:\\Users\\ann\\app", "d:/work/app", "\\\\server\\share\\app"] {
+            assert!(is_windows_path(path), "{path}");
+        }
+        for path in ["/home/ann", "app", "c:", "http://x/y", ""] {
+            assert!(!is_windows_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn projects_of_windows_are_told_apart() {
+        let id = HomeId::new("home");
+        let key = |path| ProjectKey::elsewhere(path, &id);
+        assert_eq!(key("C:\\Work\\App"), key("c:/work/app/"));
+        assert_ne!(key("C:\\Work\\App"), key("C:\\Work\\Other"));
+        assert_ne!(key("C:\\Work\\App"), ProjectKey::nowhere(&id));
+    }
 }
