@@ -74,7 +74,7 @@ impl AgentFlags {
         }
         let mut loaded = Config::load(&sources)?;
         for warning in &loaded.warnings {
-            anstream::eprintln!("{}: {warning}", output::yellow("config"));
+            crate::errln!("{}: {warning}", output::yellow("config"));
         }
         let permissions = &mut loaded.config.permissions;
         permissions.allow.extend(self.allow.iter().cloned());

@@ -161,7 +161,7 @@ impl Run {
             let code = match self.client(&launch).await {
                 Ok(code) => code,
                 Err(failed) => {
-                    anstream::eprintln!("{}: {:#}", crate::output::red("error"), failed.error);
+                    crate::errln!("{}: {:#}", crate::output::red("error"), failed.error);
                     return Ok(ExitCode::from(failed.code));
                 }
             };
@@ -200,7 +200,7 @@ impl Run {
         if let Some((base, other)) = bases.lead_to(&others) {
             if !self.quiet {
                 let (by, address) = (&base.named_by, other.address());
-                anstream::eprintln!(
+                crate::errln!(
                     "{} {by} leads to the Throughline on {address}: that one is used",
                     yellow("note:")
                 );
