@@ -18,7 +18,9 @@ use throughline_engine::config::{Config, Loaded, ScribeSettings, Sources};
 use throughline_engine::session::{Models, Scribe};
 use throughline_ledger::{Listed, list};
 use throughline_memory::{Checkout, Head, ProjectSlug};
-use throughline_model::{Answer, BoxFuture, Call, CancelToken, Model, ModelError, Wire, process_environment};
+use throughline_model::{
+    Answer, BoxFuture, Call, CancelToken, Model, ModelError, ProgramSearch, Wire, process_environment,
+};
 
 /// What `chat` and `exec` both take.
 #[derive(Args, Clone, Debug, Default)]
@@ -80,6 +82,7 @@ impl AgentFlags {
         permissions.allow.extend(self.allow.iter().cloned());
         permissions.deny.extend(self.deny.iter().cloned());
         permissions.folders.extend(self.add_dir.iter().cloned());
+        permissions.folders.iter().for_each(|folder| ProgramSearch::exclude(folder));
         if let Some(store) = crate::handbook::store_variable() {
             loaded.config.memory.handbook.store = Some(store);
         }

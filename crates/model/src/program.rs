@@ -6,9 +6,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The folders that are searched where `PATH` is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Further folders of this process's sessions that commands in the sandbox may write.
+static EXCLUDED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// The folders in which programs are searched: those of `PATH` that are absolute and outside the workspace.
 #[derive(Clone, Debug)]
@@ -46,9 +50,16 @@ impl ProgramSearch {
     pub fn from_process(cwd: Option<&Path>, path: Option<&OsStr>) -> Self {
         let own = std::env::var_os("PATH");
         let here = std::env::current_dir().ok();
-        let work: Vec<&Path> = here.as_deref().into_iter().chain(cwd).collect();
+        let excluded = EXCLUDED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let excluded = excluded.iter().map(PathBuf::as_path);
+        let work: Vec<&Path> = here.as_deref().into_iter().chain(cwd).chain(excluded).collect();
         let home = std::env::home_dir().filter(|home| home.is_absolute());
         Self::new(SearchSources { path: path.or(own.as_deref()), work: &work, home: home.as_deref() })
+    }
+
+    /// Leaves a folder and all below it out of every later search of this process, as its workspace is.
+    pub fn exclude(folder: &Path) {
+        EXCLUDED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.to_owned());
     }
 
     /// The absolute path of a program. A name is searched; an absolute path is returned as it is; a relative path is an error,

@@ -98,6 +98,10 @@ impl Trapped {
             world.set_traps(folder);
         }
         world.executable("../outside/outside-hook", "#!/bin/sh\n");
+        // A further folder that the agent may write.
+        for fake in FAKES {
+            world.trap(&format!("../shared/bin/{fake}"));
+        }
         Some(world)
     }
 
@@ -202,8 +206,10 @@ impl Trapped {
         let old = std::env::var_os("PATH").unwrap_or_default();
         let project = self.shop.path("").canonicalize().unwrap();
         let first = [project.join("bin"), project.join("nested/bin"), "bin".into(), ".".into()];
+        let shared = arguments.contains(&"--add-dir").then(|| project.with_file_name("shared").join("bin"));
         let rest = std::iter::once(project.with_file_name("outside")).chain(std::env::split_paths(&old));
-        command.env("PATH", std::env::join_paths(first.into_iter().chain(rest)).unwrap());
+        let path = std::env::join_paths(first.into_iter().chain(shared).chain(rest));
+        command.env("PATH", path.unwrap());
         command.env("ANTHROPIC_MODEL", "claude-sonnet-4-5").env("TERM", "xterm-256color");
         command.current_dir(project.join(folder)).stdin(Stdio::null());
         (command, log)
@@ -211,7 +217,8 @@ impl Trapped {
 
     /// Runs a case to its end.
     fn run(&self, case: Case, folder: &str) -> Vec<PathBuf> {
-        let exec = ["exec", "--permission-mode", "full", "Hello"];
+        let shared = self.shop.path("../shared").display().to_string();
+        let exec = ["exec", "--permission-mode", "full", "--add-dir", &shared, "Hello"];
         let url = self.server.url();
         let arguments: &[&str] = match case {
             Case::Exec | Case::ExecWithBash | Case::ExecWithHooks => &exec,

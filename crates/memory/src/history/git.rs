@@ -13,8 +13,8 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlo
 pub(crate) const BRANCH: &str = "refs/heads/main";
 /// Loose objects in one of the 256 folders at which they are packed: about 1,500 in all.
 const LOOSE: usize = 6;
-/// Variables that git gets: where libraries and temporary files are.
-const KEPT_VARIABLES: [&str; 6] = ["LD_LIBRARY_PATH", "SystemRoot", "SystemDrive", "TMPDIR", "TEMP", "TMP"];
+/// Variables that git gets: where temporary files are, and what Windows needs to start programs.
+const KEPT_VARIABLES: [&str; 5] = ["SystemRoot", "SystemDrive", "TMPDIR", "TEMP", "TMP"];
 /// Packs at which they become one.
 const PACKS: usize = 20;
 
@@ -177,7 +177,7 @@ impl Repository {
         self.ask(&["repack", all], &[]).map(|_| ())
     }
 
-    /// Git with an environment of its own: no variable of this process reaches it but those that a system needs to start programs.
+    /// Git with an environment of its own: of this process's variables it gets [`KEPT_VARIABLES`] alone.
     fn command(&self, args: &[&str]) -> std::io::Result<Command> {
         let search = ProgramSearch::from_process(Some(&self.path), None);
         let mut command = Command::new(search.find("git")?);
