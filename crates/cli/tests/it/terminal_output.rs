@@ -112,8 +112,7 @@ const COMMANDS: &[&str] = &[
 
 /// What a command would have done to the terminal.
 fn violation(output: &str) -> Option<String> {
-    let mut chars = output.char_indices();
-    while let Some((at, c)) = chars.next() {
+    for (at, c) in output.char_indices() {
         let behind = &output[at + c.len_utf8()..];
         let is_ours = match c {
             '\u{1b}' => OURS.iter().any(|ours| behind.starts_with(ours)),
