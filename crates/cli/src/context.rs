@@ -35,7 +35,7 @@ impl Context {
         let cwd = std::env::current_dir().context("cannot tell the current folder")?;
         let loaded = Config::load(&Sources::new(self.home.root(), &cwd, &process_environment))?;
         for warning in &loaded.warnings {
-            anstream::eprintln!("{}: {warning}", output::yellow("config"));
+            crate::errln!("{}: {warning}", output::yellow("config"));
         }
         Ok(loaded)
     }
@@ -45,9 +45,7 @@ impl Context {
         let config = self.config()?.config;
         let Some(name) = name else { return Ok(config.profile) };
         // Wrong usage, and told as such.
-        config.profile_named(name).or_else(|error| {
-            clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{error}\n")).exit()
-        })
+        config.profile_named(name).or_else(|error| output::wrong_usage(&error.to_string()))
     }
 
     /// The model that writes, by the configuration or the usual variables.

@@ -7,7 +7,6 @@ use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 use throughline_agent::agent::{Agent, Brief, Setup, TurnLimits, Which};
 use throughline_agent::assembly::{Environment, GitState};
 use throughline_agent::mcp::ProjectServers;
@@ -18,8 +17,10 @@ use throughline_core::tokens::Tokenizer;
 use throughline_engine::config::{Config, Loaded, ScribeSettings, Sources};
 use throughline_engine::session::{Models, Scribe};
 use throughline_ledger::{Listed, list};
-use throughline_memory::ProjectSlug;
-use throughline_model::{Answer, BoxFuture, Call, CancelToken, Model, ModelError, Wire, process_environment};
+use throughline_memory::{Checkout, Head, ProjectSlug};
+use throughline_model::{
+    Answer, BoxFuture, Call, CancelToken, Model, ModelError, ProgramSearch, Wire, process_environment,
+};
 
 /// What `chat` and `exec` both take.
 #[derive(Args, Clone, Debug, Default)]
@@ -75,12 +76,13 @@ impl AgentFlags {
         }
         let mut loaded = Config::load(&sources)?;
         for warning in &loaded.warnings {
-            anstream::eprintln!("{}: {warning}", output::yellow("config"));
+            crate::errln!("{}: {warning}", output::yellow("config"));
         }
         let permissions = &mut loaded.config.permissions;
         permissions.allow.extend(self.allow.iter().cloned());
         permissions.deny.extend(self.deny.iter().cloned());
         permissions.folders.extend(self.add_dir.iter().cloned());
+        permissions.folders.iter().for_each(|folder| ProgramSearch::exclude(folder));
         if let Some(store) = crate::handbook::store_variable() {
             loaded.config.memory.handbook.store = Some(store);
         }
@@ -158,7 +160,7 @@ impl AgentFlags {
     ) -> anyhow::Result<Setup<'a>> {
         let config = &loaded.config;
         let cwd = std::env::current_dir().context("cannot tell the current folder")?;
-        let place = place(&cwd).await;
+        let place = place(&cwd);
         let approved_servers = approved_servers(context, &cwd, warnings);
         let told = [config.agent.instructions.as_str(), self.instructions.as_deref().unwrap_or_default()];
         let told: Vec<&str> = told.into_iter().filter(|text| !text.trim().is_empty()).collect();
@@ -282,7 +284,7 @@ fn approved_servers(
 }
 
 /// What the agent is told of this machine.
-async fn place(cwd: &Path) -> Environment {
+fn place(cwd: &Path) -> Environment {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let shell = shell_name(variable("SHELL").as_deref(), &users, rustix::process::getuid().as_raw());
@@ -294,7 +296,7 @@ async fn place(cwd: &Path) -> Environment {
         date: Some(now.date()),
         timezone: Some(zone_name(&now)),
         network: None,
-        git: git_state(cwd).await,
+        git: git_state(cwd),
     }
 }
 
@@ -317,38 +319,14 @@ fn zone_name(now: &jiff::Zoned) -> String {
     }
 }
 
-/// The repository at a glance. Whatever goes wrong, or takes too long, is not told.
-async fn git_state(cwd: &Path) -> Option<GitState> {
-    cwd.ancestors().find(|folder| folder.join(".git").exists())?;
-    let mut git = tokio::process::Command::new("git");
-    // Nothing that the repository configures may run.
-    git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]);
-    git.args(["status", "--porcelain=v2", "--branch", "--untracked-files=normal"]);
-    git.current_dir(cwd).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(Duration::from_secs(2), git.output()).await.ok()?.ok()?;
-    output.status.success().then(|| read_git_status(&String::from_utf8_lossy(&output.stdout)))
-}
-
-fn read_git_status(text: &str) -> GitState {
-    let mut state = GitState::default();
-    let mut commit = None;
-    for line in text.lines() {
-        if let Some(head) = line.strip_prefix("# branch.head ") {
-            state.branch = (head != "(detached)").then(|| head.to_owned());
-        } else if let Some(id) = line.strip_prefix("# branch.oid ") {
-            commit = id.get(..12).map(str::to_owned);
-        } else if line.starts_with("? ") {
-            state.untracked += 1;
-        } else if let Some(rest) = line.strip_prefix("1 ").or_else(|| line.strip_prefix("2 ")) {
-            let mut marks = rest.chars();
-            state.staged += usize::from(marks.next().is_some_and(|mark| mark != '.'));
-            state.changed += usize::from(marks.next().is_some_and(|mark| mark != '.'));
-        } else if line.starts_with("u ") {
-            state.changed += 1;
-        }
-    }
-    state.branch = state.branch.or(commit);
-    state
+/// The repository at a glance, read from files: git itself would run programs that the repository names (filters, monitors, hooks).
+fn git_state(cwd: &Path) -> Option<GitState> {
+    let checkout = Checkout::of(cwd);
+    let branch = match checkout.head()? {
+        Head::Branch(name) => name,
+        Head::Commit(id) => id.chars().take(12).collect(),
+    };
+    Some(GitState { branch: Some(branch), operation: checkout.operation().map(str::to_owned) })
 }
 
 /// The id by which people name a session.
@@ -371,16 +349,5 @@ mod tests {
         assert_eq!(zone_name(&at(jiff::tz::TimeZone::fixed(jiff::tz::offset(-3)))), "UTC-03:00");
         assert_eq!(zone_name(&at(jiff::tz::TimeZone::unknown())), "UTC+00:00");
         assert_eq!(zone_name(&at(jiff::tz::TimeZone::UTC)), "UTC");
-    }
-
-    #[test]
-    fn a_repository_is_told_at_a_glance() {
-        let text = "# branch.oid 0123456789abcdef\n# branch.head main\n1 .M N... 1 1 1 a b src/a.rs\n\
-                    1 M. N... 1 1 1 a b src/b.rs\n2 RM N... 1 1 1 a b R100 c d\n? new.txt\nu UU N... 1\n";
-        let state = read_git_status(text);
-        assert_eq!(state.branch.as_deref(), Some("main"));
-        assert_eq!((state.staged, state.changed, state.untracked), (2, 3, 1));
-        let detached = read_git_status("# branch.oid 0123456789abcdef\n# branch.head (detached)\n");
-        assert_eq!(detached.branch.as_deref(), Some("0123456789ab"));
     }
 }

@@ -14,6 +14,7 @@ mod transcript;
 
 use clap::{Parser, Subcommand};
 use context::Context;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -81,7 +82,14 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == launch::SANDBOX_EXEC) {
         return throughline_agent::sandbox::enter(arguments);
     }
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| match error.use_stderr() {
+        // It quotes arguments, which may be names of files.
+        true => {
+            let _ = write!(output::stderr(), "{}", error.render());
+            std::process::exit(error.exit_code())
+        }
+        false => error.exit(),
+    });
     let result = Context::new(cli.home, cli.json).and_then(|context| match cli.command {
         None => commands::start::run(&context),
         Some(Command::Chat(command)) => command.run(&context),
@@ -105,7 +113,7 @@ fn main() -> ExitCode {
         // A reader that went away (`| head`) is not a failure.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("{}: {error:#}", output::red("error"));
+            crate::errln!("{}: {error:#}", output::red("error"));
             ExitCode::FAILURE
         }
     }

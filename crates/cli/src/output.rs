@@ -1,40 +1,17 @@
 //! How things look: colour by terminal, JSON on demand, quiet when piped.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use owo_colors::OwoColorize;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
+mod funnel;
+
+use crate::terminal::clean::escape_json;
+pub(crate) use funnel::{
+    bold, cyan, data, dim, green, highlight, magenta, plain, red, stderr, stdout, yellow,
+};
 pub(crate) use throughline_core::words::{grouped as number, plural as count};
-
-pub(crate) fn red(text: impl Display) -> String {
-    text.red().bold().to_string()
-}
-
-pub(crate) fn dim(text: impl Display) -> String {
-    text.dimmed().to_string()
-}
-
-pub(crate) fn bold(text: impl Display) -> String {
-    text.bold().to_string()
-}
-
-pub(crate) fn cyan(text: impl Display) -> String {
-    text.cyan().to_string()
-}
-
-pub(crate) fn green(text: impl Display) -> String {
-    text.green().to_string()
-}
-
-pub(crate) fn yellow(text: impl Display) -> String {
-    text.yellow().to_string()
-}
-
-pub(crate) fn magenta(text: impl Display) -> String {
-    text.magenta().to_string()
-}
 
 /// Prints a line on standard output. A reader that went away ends the program quietly, anything else with an error.
 #[macro_export]
@@ -43,15 +20,36 @@ macro_rules! outln {
     ($($argument:tt)*) => { $crate::output::line(format_args!($($argument)*)) };
 }
 
+/// Prints a line on standard error.
+#[macro_export]
+macro_rules! errln {
+    () => { $crate::output::error_line(format_args!("")) };
+    ($($argument:tt)*) => { $crate::output::error_line(format_args!($($argument)*)) };
+}
+
 pub(crate) fn line(text: std::fmt::Arguments<'_>) {
-    if let Err(error) = writeln!(anstream::stdout(), "{text}") {
+    if let Err(error) = writeln!(stdout(), "{text}") {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             std::process::exit(0);
         }
-        anstream::eprintln!("{}: cannot print: {error}", red("error"));
+        errln!("{}: cannot print: {error}", red("error"));
         std::process::exit(1);
     }
 }
+
+pub(crate) fn error_line(text: std::fmt::Arguments<'_>) {
+    // Nobody is left who could be told.
+    let _ = writeln!(stderr(), "{text}");
+}
+
+/// Ends the program: wrong usage, told as the parser of the command line tells it.
+pub(crate) fn wrong_usage(message: &str) -> ! {
+    errln!("{} {message}", red("error:"));
+    std::process::exit(WRONG_USAGE)
+}
+
+/// The exit status of wrong usage.
+const WRONG_USAGE: i32 = 2;
 
 /// How many problems of a file are told one by one.
 const PROBLEMS_TOLD: usize = 10;
@@ -59,14 +57,11 @@ const PROBLEMS_TOLD: usize = 10;
 /// Tells problems on standard error, the first of them in full.
 pub(crate) fn tell_problems<P: Display>(problems: &[P], session: &str) {
     for problem in problems.iter().take(PROBLEMS_TOLD) {
-        anstream::eprintln!("{} {problem}", yellow("note:"));
+        errln!("{} {problem}", yellow("note:"));
     }
     if problems.len() > PROBLEMS_TOLD {
         let more = number((problems.len() - PROBLEMS_TOLD) as u64);
-        anstream::eprintln!(
-            "{} and {more} more; `throughline sessions check {session}` tells all",
-            yellow("note:")
-        );
+        errln!("{} and {more} more; `throughline sessions check {session}` tells all", yellow("note:"));
     }
 }
 
@@ -82,10 +77,22 @@ pub(crate) fn id_width<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
 
 /// Prints one JSON document.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
-    Ok(())
+    json_line(&mut std::io::stdout().lock(), &serde_json::to_string_pretty(value)?)
+}
+
+/// Prints one JSON document on one line.
+pub(crate) fn compact_json(value: &impl Serialize) -> anyhow::Result<()> {
+    json_line(&mut std::io::stdout().lock(), &serde_json::to_string(value)?)
+}
+
+/// The same on standard error.
+pub(crate) fn error_json(value: &impl Serialize) -> anyhow::Result<()> {
+    json_line(&mut std::io::stderr().lock(), &serde_json::to_string(value)?)
+}
+
+fn json_line(out: &mut impl Write, text: &str) -> anyhow::Result<()> {
+    writeln!(out, "{}", escape_json(text))?;
+    Ok(out.flush()?)
 }
 
 /// The terminal's width; 100 where there is none, so that piped output is stable.

@@ -177,7 +177,7 @@ fn result(out: &mut impl Write, result: &ToolResult, style: Style) -> std::io::R
 
 fn indented(out: &mut impl Write, text: &str, paint: impl Fn(&str) -> String) -> std::io::Result<()> {
     for line in text.lines() {
-        writeln!(out, "  {}", paint(&printable(line)))?;
+        writeln!(out, "  {}", paint(line))?;
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ fn folded(
     let mut shown = 0;
     let mut chars = 0;
     for line in text.lines().take(FOLD_LINES / 2) {
-        let cut: String = printable(line).chars().take(FOLD_CHARS - chars).collect();
+        let cut: String = line.chars().take(FOLD_CHARS - chars).collect();
         chars += cut.chars().count();
         writeln!(out, "  {}", paint(cut))?;
         shown += 1;
@@ -207,9 +207,4 @@ fn folded(
     let more =
         if rest > 0 { format!("{rest} more lines") } else { format!("{} characters in all", text.len()) };
     writeln!(out, "  {}", dim(format!("⋮ {more} (--full shows them)")))
-}
-
-/// Recorded output may hold terminal commands; shown, they must not act on the reader's terminal.
-fn printable(line: &str) -> String {
-    line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }

@@ -64,4 +64,4 @@ pub use memories::{
     Listed, Lookup, Memories, MemoriesError, MemoryId, MemoryPlaces, SaidElsewhere, SessionIndex, Tier,
     ToldIndex,
 };
-pub use project::{Checkout, Project, ProjectError, ProjectSlug, Remote, Worktree};
+pub use project::{Checkout, Head, Project, ProjectError, ProjectSlug, Remote, Worktree};

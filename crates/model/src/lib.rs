@@ -50,6 +50,7 @@ mod governor;
 mod http;
 mod key;
 pub mod process;
+mod program;
 mod provider;
 mod retry;
 mod secret;
@@ -69,6 +70,7 @@ pub use governor::{
     When,
 };
 pub use http::Http;
+pub use program::{ProgramSearch, SearchSources};
 pub use provider::{KeyHeader, Provider, Timeouts};
 pub use retry::{Clock, Retries, Retry, SystemClock};
 pub use secret::Secret;

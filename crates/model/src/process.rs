@@ -1,9 +1,10 @@
 //! Commands run to their end, bounded in time and output, with everything they start.
 
-use crate::Argv;
 pub use crate::watch::{Interrupt, Watch};
+use crate::{Argv, ProgramSearch};
 use bytes::Bytes;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -19,7 +20,7 @@ const COMPLAINT: usize = 4 << 10;
 /// What to run.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// The command. No shell is involved.
+    /// The command. No shell is involved. Its program is searched by [`ProgramSearch`].
     pub argv: &'a Argv,
     /// Its variables.
     pub env: Env<'a>,
@@ -87,12 +88,15 @@ pub enum Trouble {
 
 /// Runs a command. Whatever ends this early, a dropped future included, kills its whole process group.
 pub async fn run(job: Job<'_>, watch: &Watch) -> Result<Done, Trouble> {
-    let mut command = Command::new(job.argv.program());
+    let (Env::Also(variables) | Env::Only(variables)) = job.env;
+    let search = ProgramSearch::from_process(job.cwd, variables.get("PATH").map(OsStr::new));
+    let mut command = Command::new(search.find(job.argv.program()).map_err(Trouble::Io)?);
     command.args(job.argv.arguments());
     match job.env {
-        Env::Also(env) => command.envs(env),
-        Env::Only(env) => command.env_clear().envs(env),
-    };
+        Env::Also(_) => {}
+        Env::Only(_) => drop(command.env_clear()),
+    }
+    command.envs(variables).env("PATH", search.path());
     if let Some(cwd) = job.cwd {
         command.current_dir(cwd);
     }

@@ -28,12 +28,8 @@ pub struct Environment {
 pub struct GitState {
     /// The branch, or the commit where there is none.
     pub branch: Option<String>,
-    /// Files with changes that are staged.
-    pub staged: usize,
-    /// Files with changes that are not.
-    pub changed: usize,
-    /// Files that git does not know.
-    pub untracked: usize,
+    /// An operation that was begun and not ended, such as `merge`.
+    pub operation: Option<String>,
 }
 
 /// A piece of the environment. The order is the order in which it is told.
@@ -63,20 +59,6 @@ impl Field {
             Self::GitStatus => "git_status",
         }
     }
-
-    /// Whether a change is worth a message. How many files have changes is different after every edit, and the model made them.
-    fn is_watched(self) -> bool {
-        match self {
-            Self::Cwd
-            | Self::Shell
-            | Self::Os
-            | Self::CurrentDate
-            | Self::Timezone
-            | Self::NetworkAccess
-            | Self::GitBranch => true,
-            Self::GitStatus => false,
-        }
-    }
 }
 
 /// The pieces of the environment, as they are told.
@@ -87,7 +69,8 @@ pub(crate) fn fields(cwd: &Path, environment: &Environment, bytes: usize) -> Fie
     let Environment { shell, os, date, timezone, network, git } = environment;
     let cwd = cwd.to_string_lossy();
     let date = date.map(|date| date.to_string());
-    let status = git.as_ref().map(GitState::in_words);
+    let operation = git.as_ref().and_then(|git| git.operation.as_deref());
+    let status = operation.map(|operation| format!("{operation} in progress"));
     let branch = git.as_ref().and_then(|git| git.branch.as_deref());
     let given = [
         (Field::Cwd, Some(cwd.as_ref())),
@@ -112,18 +95,6 @@ pub(crate) fn fields(cwd: &Path, environment: &Environment, bytes: usize) -> Fie
         .collect()
 }
 
-impl GitState {
-    fn in_words(&self) -> String {
-        let Self { branch: _, staged, changed, untracked } = self;
-        match (staged, changed, untracked) {
-            (0, 0, 0) => "clean".to_owned(),
-            (staged, changed, untracked) => {
-                format!("{staged} staged, {changed} changed, {untracked} untracked")
-            }
-        }
-    }
-}
-
 /// The body of the fragment.
 pub(crate) fn render(fields: &Fields) -> String {
     let mut body = String::new();
@@ -134,18 +105,15 @@ pub(crate) fn render(fields: &Fields) -> String {
     body.trim_end().to_owned()
 }
 
-/// What is different in the new environment; what is gone is empty. `None` if nothing is that is worth saying.
+/// What is different in the new environment; what is gone is empty. `None` if nothing is.
 pub(crate) fn difference(old: &Fields, new: &Fields) -> Option<Fields> {
     let mut changed: Fields = new
         .iter()
-        .filter(|(field, value)| field.is_watched() && old.get(field) != Some(value))
+        .filter(|(field, value)| old.get(field) != Some(value))
         .map(|(field, value)| (*field, value.clone()))
         .collect();
-    let gone = old.keys().filter(|field| field.is_watched() && !new.contains_key(field));
+    let gone = old.keys().filter(|field| !new.contains_key(field));
     changed.extend(gone.map(|field| (*field, String::new())));
-    if changed.contains_key(&Field::GitBranch) {
-        changed.extend(new.get(&Field::GitStatus).map(|status| (Field::GitStatus, status.clone())));
-    }
     (!changed.is_empty()).then_some(changed)
 }
 

@@ -28,7 +28,7 @@ fn rich(world: &World) -> Sources {
         date: Some(date(2026, 11, 16)),
         timezone: Some("Europe/Berlin".to_owned()),
         network: Some("restricted".to_owned()),
-        git: Some(GitState { branch: Some("main".to_owned()), staged: 1, changed: 2, untracked: 0 }),
+        git: Some(GitState { branch: Some("main".to_owned()), operation: Some("merge".to_owned()) }),
     };
     sources.permissions = Some("Reading is allowed; everything else is asked.".to_owned());
     sources.custom = Some("Prefer small commits.".to_owned());
@@ -114,10 +114,6 @@ fn a2_nothing_is_told_again_if_nothing_changed() {
     for wire in WIRES {
         assert_eq!(Assembled::changes(&old, &new, wire), []);
     }
-    // Counts of changed files are not worth a message.
-    let mut later = sources.clone();
-    later.environment.git.as_mut().unwrap().changed = 99;
-    assert_eq!(Assembled::changes(&old, &Assembled::full(&later), Wire::Chat), []);
 }
 
 #[test]

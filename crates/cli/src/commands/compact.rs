@@ -120,8 +120,7 @@ impl Compact {
             }))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut transcript =
-            Transcript::new(anstream::stdout().lock(), Style { full: true, ids: false, heading: "" });
+        let mut transcript = Transcript::new(output::stdout(), Style { full: true, ids: false, heading: "" });
         for message in &messages {
             transcript.message(message)?;
         }

@@ -89,10 +89,10 @@ impl Prepare {
         let prepared = preparer.prepare(bytes, &moment, &mut folder)?;
         folder.finish()?;
         for notice in &prepared.pass.notices {
-            anstream::eprintln!("{} {notice}", yellow("note:"));
+            crate::errln!("{} {notice}", yellow("note:"));
         }
         for repair in &prepared.repairs {
-            anstream::eprintln!("{} repaired: {}", yellow("note:"), repair.violation);
+            crate::errln!("{} repaired: {}", yellow("note:"), repair.violation);
         }
         if let Some(path) = &self.report {
             let report = serde_json::to_vec_pretty(&report(wire, &profile, &prepared))?;
@@ -104,7 +104,7 @@ impl Prepare {
             output::json(&json!({ "request": request, "report": report(wire, &profile, &prepared) }))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut out = std::io::stdout().lock();
+        let mut out = output::data();
         out.write_all(&prepared.bytes)?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)

@@ -71,11 +71,11 @@ impl SkillifyCommand {
             return Ok(ExitCode::SUCCESS);
         }
         for repair in &repairs {
-            anstream::eprintln!("{}: {repair}", yellow("repaired"));
+            crate::errln!("{}: {repair}", yellow("repaired"));
         }
         match &self.out {
             Some(file) => outln!("Wrote the skill {} to {}", skill.name, file.display()),
-            None => outln!("{}", markdown.trim_end()),
+            None => writeln!(output::data(), "{}", markdown.trim_end())?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -37,7 +37,7 @@ impl StatsCommand {
         };
         let (stats, unread) = stats_of(&context.home, since, &is_wanted)?;
         for error in &unread {
-            anstream::eprintln!("{} left out: {error}", output::yellow("note:"));
+            crate::errln!("{} left out: {error}", output::yellow("note:"));
         }
         let servers = servers::running(&context.home);
         if context.json {

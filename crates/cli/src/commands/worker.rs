@@ -88,10 +88,11 @@ impl Log {
     fn line(self, what: &str, detail: &str) {
         let now = jiff::Timestamp::now();
         if self.json {
-            eprintln!("{}", json!({ "at": now, "what": what, "detail": detail }));
+            // Nobody is left who could be told.
+            let _ = crate::output::error_json(&json!({ "at": now, "what": what, "detail": detail }));
         } else {
             let detail = crate::terminal::clean::on_one_line(detail);
-            eprintln!("{} {what:<8} {detail}", now.strftime("%Y-%m-%dT%H:%M:%SZ"));
+            crate::errln!("{} {what:<8} {detail}", now.strftime("%Y-%m-%dT%H:%M:%SZ"));
         }
     }
 

@@ -11,7 +11,7 @@ pub(crate) fn stop_on_signals(says: &'static str) -> CancelToken {
     tokio::spawn(async move {
         asked().await;
         told.cancel();
-        anstream::eprintln!("{} {says}", yellow("stopping:"));
+        crate::errln!("{} {says}", yellow("stopping:"));
         asked().await;
         std::process::exit(INTERRUPTED);
     });

@@ -66,5 +66,5 @@ pub(super) fn scribe(config: &Config) -> Option<Arc<dyn Model>> {
 }
 
 fn warn(what: &dyn std::fmt::Display) {
-    anstream::eprintln!("{} {what}", yellow("memory:"));
+    crate::errln!("{} {what}", yellow("memory:"));
 }

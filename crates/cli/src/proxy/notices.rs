@@ -59,7 +59,7 @@ impl Notices {
             && let Some(missed) = state.pace.may_speak(Instant::now())
         {
             let more = if missed > 0 { format!(" (and {missed} more before it)") } else { String::new() };
-            anstream::eprintln!("{} {text}{more}", yellow("note:"));
+            crate::errln!("{} {text}{more}", yellow("note:"));
         }
         if state.newest.len() == KEPT {
             state.newest.pop_front();

@@ -119,7 +119,7 @@ impl Drop for Registered {
 pub(crate) fn register(home: &Home, served: &Served) -> Option<Registered> {
     Registered::new(home, served)
         .inspect_err(|error| {
-            anstream::eprintln!("{} other commands won't find this server: {error}", yellow("note:"));
+            crate::errln!("{} other commands won't find this server: {error}", yellow("note:"));
         })
         .ok()
 }

@@ -108,7 +108,7 @@ mod tests {
     use throughline_core::Usage;
 
     fn plain(figures: &Figures) -> String {
-        anstream::adapter::strip_str(&summary(figures).join("\n")).to_string()
+        crate::output::plain(&summary(figures).join("\n"))
     }
 
     #[test]

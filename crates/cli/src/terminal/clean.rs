@@ -13,12 +13,37 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| c == '\t' || acts(c)) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(rewrite(text, acts))
+    Cow::Owned(rewrite(text, Tabs::Expand, acts))
+}
+
+/// As [`clean`], but tabs stay: for text whose columns are not counted.
+pub(crate) fn clean_keeping_tabs(text: &str) -> Cow<'_, str> {
+    let acts = |c| c != '\t' && acts(c);
+    if text.chars().any(acts) { Cow::Owned(rewrite(text, Tabs::Keep, acts)) } else { Cow::Borrowed(text) }
+}
+
+/// `json` with everything that acts on a terminal as `\u….`: the same value in harmless characters. Outside of strings JSON has none
+/// of them.
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+    let escapes = |c: char| !c.is_ascii_whitespace() && acts(c);
+    if !json.chars().any(escapes) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if escapes(c) {
+            let mut units = [0; 2];
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// As [`clean`], and what can't be seen is made visible too: for text that a person approves.
 pub(crate) fn strict(text: &str) -> String {
-    rewrite(text, |c| acts(c) || is_invisible(c))
+    rewrite(text, Tabs::Expand, |c| acts(c) || is_invisible(c))
 }
 
 /// As [`clean`], on one line: line ends become `⏎`.
@@ -26,7 +51,16 @@ pub(crate) fn on_one_line(text: &str) -> String {
     clean(text).replace('\n', "⏎")
 }
 
-fn rewrite(text: &str, shows: impl Fn(char) -> bool) -> String {
+/// What becomes of tabs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tabs {
+    /// Spaces up to the next stop.
+    Expand,
+    /// They stay.
+    Keep,
+}
+
+fn rewrite(text: &str, tabs: Tabs, shows: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut column = 0;
     let mut chars = text.chars().peekable();
@@ -34,7 +68,7 @@ fn rewrite(text: &str, shows: impl Fn(char) -> bool) -> String {
         match c {
             '\n' => column = 0,
             '\r' if chars.peek() == Some(&'\n') => continue,
-            '\t' => {
+            '\t' if tabs == Tabs::Expand => {
                 let spaces = TAB - column % TAB;
                 out.extend(std::iter::repeat_n(' ', spaces));
                 column += spaces;
@@ -105,6 +139,24 @@ mod tests {
         assert_eq!(clean("\u{9b}2J \u{7f} \u{0}"), "<U+009B>2J ␡ ␀");
         assert_eq!(clean("user\u{202e}txt.exe"), "user<U+202E>txt.exe");
         assert_eq!(clean("one\r\ntwo\rthree"), "one\ntwo␍three");
+    }
+
+    #[test]
+    fn json_stays_the_same_value() {
+        let text = "a\u{1b}]0;x\u{7} \u{9b}2J \u{7f} \u{202e} \u{e0041}\t\n";
+        for json in [serde_json::to_string(text).unwrap(), serde_json::to_string_pretty(&[text]).unwrap()] {
+            let escaped = escape_json(&json);
+            assert!(!escaped.chars().any(|c| c != '\n' && acts(c)), "{escaped}");
+            let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+            assert_eq!(parse(&escaped), parse(&json));
+        }
+        assert!(matches!(escape_json("{\n\t\"a\": 1}\r\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn tabs_stay_where_columns_are_not_counted() {
+        assert_eq!(clean_keeping_tabs("a\tb\r\n\u{1b}c"), "a\tb\n␛c");
+        assert!(matches!(clean_keeping_tabs("a\tb"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use throughline_ledger::write_private;
+use throughline_model::ProgramSearch;
 
 /// All that a repository of ours has for settings. One with others is not ours: settings name programs to be run.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n\thooksPath = /dev/null\n";
@@ -12,6 +13,8 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlo
 pub(crate) const BRANCH: &str = "refs/heads/main";
 /// Loose objects in one of the 256 folders at which they are packed: about 1,500 in all.
 const LOOSE: usize = 6;
+/// Variables that git gets: where temporary files are, and what Windows needs to start programs.
+const KEPT_VARIABLES: [&str; 5] = ["SystemRoot", "SystemDrive", "TMPDIR", "TEMP", "TMP"];
 /// Packs at which they become one.
 const PACKS: usize = 20;
 
@@ -106,7 +109,7 @@ impl Repository {
 
     /// What a git command says.
     pub(crate) fn ask(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, Refusal> {
-        let mut command = self.command(args);
+        let mut command = self.command(args).map_err(|error| cannot_run(&error))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| cannot_run(&error))?;
         let stdin = child.stdin.take();
@@ -174,13 +177,13 @@ impl Repository {
         self.ask(&["repack", all], &[]).map(|_| ())
     }
 
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("GIT_") {
-                command.env_remove(&name);
-            }
-        }
+    /// Git with an environment of its own: of this process's variables it gets [`KEPT_VARIABLES`] alone.
+    fn command(&self, args: &[&str]) -> std::io::Result<Command> {
+        let search = ProgramSearch::from_process(Some(&self.path), None);
+        let mut command = Command::new(search.find("git")?);
+        command.env_clear();
+        let kept = KEPT_VARIABLES.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        command.envs(kept).env("PATH", search.path());
         let nothing = if cfg!(windows) { "NUL" } else { "/dev/null" };
         command
             .env("GIT_CONFIG_GLOBAL", nothing)
@@ -197,7 +200,7 @@ impl Repository {
             // A pack for each change would pile up; so would what nobody asked for.
             .args(["-c", "fastimport.unpackLimit=100", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null"])
             .args(args);
-        command
+        Ok(command)
     }
 }
 

@@ -7,4 +7,4 @@ mod commits;
 mod git;
 
 pub(crate) use commits::{Commit, Draft, Step, When};
-pub(crate) use git::{BRANCH, Dates, Refusal, Repository, quoted};
+pub(crate) use git::{BRANCH, Dates, Refusal, Repository, is_id, quoted};

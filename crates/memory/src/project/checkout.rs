@@ -13,6 +13,25 @@ use std::path::{Path, PathBuf};
 const POINTER_BYTES: u64 = 8 << 10;
 const CONFIG_BYTES: u64 = 1 << 20;
 
+/// The files by which git knows that an operation was begun.
+const OPERATIONS: [(&str, &str); 6] = [
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+];
+
+/// What is checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// A branch, by its name.
+    Branch(String),
+    /// A commit, by its id.
+    Commit(String),
+}
+
 /// A folder with what a repository says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
@@ -25,8 +44,10 @@ pub struct Checkout {
     pub remote: Option<Remote>,
     /// What is not in order, and what follows from that.
     pub warnings: Vec<String>,
-    /// The folder that git keeps its own in.
+    /// The folder that git keeps its own in, shared by all worktrees.
     pub(super) git: Option<PathBuf>,
+    /// The same of this worktree alone: where its `HEAD` is.
+    worktree_git: Option<PathBuf>,
 }
 
 impl Checkout {
@@ -55,7 +76,14 @@ impl Checkout {
     }
 
     fn alone(folder: &Path) -> Self {
-        Self { root: folder.to_owned(), worktree: None, remote: None, warnings: Vec::new(), git: None }
+        Self {
+            root: folder.to_owned(),
+            worktree: None,
+            remote: None,
+            warnings: Vec::new(),
+            git: None,
+            worktree_git: None,
+        }
     }
 
     /// With what the repository's `config` says.
@@ -66,8 +94,27 @@ impl Checkout {
                 self.warnings.push(format!("{}/config {why}; its remote is not known", git.display()))
             }
         }
+        self.worktree_git.get_or_insert_with(|| git.clone());
         self.git = Some(git);
         self
+    }
+
+    /// What is checked out, by `HEAD`; `None` where that can't be read.
+    pub fn head(&self) -> Option<Head> {
+        let line = String::from_utf8(line(&self.worktree_git.as_ref()?.join("HEAD")).ok()??).ok()?;
+        match line.strip_prefix("ref:").map(str::trim) {
+            // The stand-in of repositories that keep their branches in a table.
+            Some("refs/heads/.invalid") => None,
+            Some(name) => Some(Head::Branch(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned())),
+            None => crate::history::is_id(&line).then_some(Head::Commit(line)),
+        }
+    }
+
+    /// The operation of git that was begun here and not ended, such as a merge.
+    pub fn operation(&self) -> Option<&'static str> {
+        let git = self.worktree_git.as_ref()?;
+        let begun = OPERATIONS.iter().find(|(file, _)| git.join(file).symlink_metadata().is_ok());
+        begun.map(|(_, operation)| *operation)
     }
 }
 
@@ -100,6 +147,7 @@ fn pointed(folder: &Path, dot_git: &Path) -> Result<Checkout, String> {
     }
     let mut checkout = Checkout::alone(&root_of(&common));
     checkout.worktree = Some(folder.to_owned());
+    checkout.worktree_git = Some(git);
     Ok(checkout.with_config(common))
 }
 

@@ -22,7 +22,7 @@ mod record;
 mod remote;
 mod slug;
 
-pub use checkout::Checkout;
+pub use checkout::{Checkout, Head};
 pub use remote::Remote;
 pub use slug::ProjectSlug;
 pub(crate) use slug::component;

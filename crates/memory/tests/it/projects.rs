@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use throughline_ledger::Home;
-use throughline_memory::{Checkout, Project, ProjectSlug};
+use throughline_memory::{Checkout, Head, Project, ProjectSlug};
 
 /// A home, and folders to work in.
 struct World {
@@ -465,4 +465,40 @@ fn m1_the_record_is_private() {
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     let folder = project.folder(&world.home);
     assert_eq!((mode(&folder), mode(&folder.join("project.toml"))), (0o700, 0o600));
+}
+
+#[test]
+fn reads_head_from_files() {
+    let world = World::new();
+    world.repository("app", None);
+    let id = "0123456789abcdef0123456789abcdef01234567";
+    for (head, expected) in [
+        ("ref: refs/heads/main\n", Some(Head::Branch("main".to_owned()))),
+        ("ref: refs/heads/fix/one\n", Some(Head::Branch("fix/one".to_owned()))),
+        (&format!("{id}\n"), Some(Head::Commit(id.to_owned()))),
+        ("ref: refs/heads/.invalid\n", None),
+        ("something else\n", None),
+        ("", None),
+    ] {
+        world.write("app/.git/HEAD", head);
+        assert_eq!(Checkout::of(&world.at("app")).head(), expected, "{head}");
+    }
+    assert_eq!(Checkout::of(&world.at("app")).operation(), None);
+    world.write("app/.git/MERGE_HEAD", id);
+    assert_eq!(Checkout::of(&world.at("app/.git/..")).operation(), Some("merge"));
+    assert_eq!(Checkout::of(&world.at("home")).head(), None);
+}
+
+#[test]
+fn reads_head_of_a_linked_worktree() {
+    let world = World::new();
+    fs::create_dir(world.at("app")).unwrap();
+    let app = world.at("app");
+    if !git(&app, &["init", "-q", "-b", "main"]) {
+        return;
+    }
+    git(&app, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    git(&app, &["worktree", "add", "-q", "-b", "other", "../linked"]);
+    assert_eq!(Checkout::of(&app).head(), Some(Head::Branch("main".to_owned())));
+    assert_eq!(Checkout::of(&world.at("linked")).head(), Some(Head::Branch("other".to_owned())));
 }

@@ -6,10 +6,12 @@ use crate::mcp::clean;
 use crate::mcp::inbox::{Inbox, lock};
 use crate::mcp::limits::{ENDING, GARBAGE_BYTES, MESSAGE_BYTES, QUEUE, STDERR_BYTES};
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use throughline_model::{BoxFuture, CancelToken};
+use throughline_model::{BoxFuture, CancelToken, ProgramSearch};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
@@ -29,17 +31,23 @@ pub(super) struct Process {
 impl Process {
     /// Starts the command as the leader of a process group of its own.
     pub(super) fn start(command: &Command, inbox: Arc<Inbox>) -> Result<Self, String> {
-        let mut spawn = tokio::process::Command::new(&command.program);
+        let refused = |error: std::io::Error| {
+            let program = clean::line(&command.program, 200);
+            format!("`{program}` can't be started: {error}; is it installed and in PATH?")
+        };
+        let search = ProgramSearch::from_process(Some(&command.cwd), command.env.get("PATH").map(OsStr::new));
+        // The user approved this definition: a path in it is meant, and relative to its folder.
+        let program = match Path::new(&command.program) {
+            path if path.components().count() > 1 => command.cwd.join(path),
+            name => search.find(name).map_err(refused)?,
+        };
+        let mut spawn = tokio::process::Command::new(program);
         spawn.args(&command.args).env_clear().envs(&command.env).current_dir(&command.cwd);
+        spawn.env("PATH", search.path());
         spawn.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         #[cfg(unix)]
         spawn.process_group(0);
-        let mut child = spawn.spawn().map_err(|error| {
-            format!(
-                "`{}` can't be started: {error}; is it installed and in PATH?",
-                clean::line(&command.program, 200)
-            )
-        })?;
+        let mut child = spawn.spawn().map_err(refused)?;
         let (stdin, stdout, stderr) = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
             (Some(stdin), Some(stdout), Some(stderr)) => (stdin, stdout, stderr),
             (_, _, _) => return Err("its pipes are not there".to_owned()),

@@ -102,7 +102,7 @@ impl Shell {
 /// bash where it is.
 fn program() -> &'static str {
     const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
-    BASH.into_iter().find(|path| Path::new(path).is_file()).unwrap_or("sh")
+    BASH.into_iter().find(|path| Path::new(path).is_file()).unwrap_or("/bin/sh")
 }
 
 /// All tools of a shell.

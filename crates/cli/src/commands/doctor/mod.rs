@@ -197,8 +197,7 @@ impl Doctor {
         if self.yes || context.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return Ok(self.yes);
         }
-        anstream::eprint!("         Make them? [y/N] ");
-        std::io::stderr().flush()?;
+        write!(crate::output::stderr(), "         Make them? [y/N] ")?;
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))

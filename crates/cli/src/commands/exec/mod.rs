@@ -175,20 +175,22 @@ impl Exec {
     async fn print_context(&self, context: &Context, loaded: &Loaded) -> anyhow::Result<ExitCode> {
         let (brief, model, wire) = self.flags.brief(context, loaded).await?;
         for warning in &brief.warnings {
-            anstream::eprintln!("{}: {warning}", crate::output::yellow("warning"));
+            crate::errln!("{}: {warning}", crate::output::yellow("warning"));
         }
         let mut counter = Counter::for_model(&model);
         let report = brief.assembled.show(wire, &mut counter);
         let tools = counter.text(&serde_json::to_string(&brief.tools)?);
         if context.json || self.output_format != Format::Text {
             let whole = json!({"told": report, "tools": {"count": brief.tools.len(), "tokens": tools}});
-            println!("{}", serde_json::to_string_pretty(&whole)?);
+            crate::output::json(&whole)?;
         } else {
-            print!("{}", brief.assembled.to_text(wire));
-            println!(
+            let mut out = crate::output::data();
+            write!(out, "{}", brief.assembled.to_text(wire))?;
+            writeln!(
+                out,
                 "──── tokens, as {model} counts\n{report}{tools:>7}  tools      {} definitions",
                 brief.tools.len()
-            );
+            )?;
         }
         Ok(ExitCode::SUCCESS)
     }

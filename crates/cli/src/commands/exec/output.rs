@@ -89,13 +89,13 @@ impl Printer {
 
     pub(super) fn end(&self, outcome: &Outcome) -> anyhow::Result<()> {
         if let (Format::Text | Format::Json, Some(error)) = (self.format, &outcome.error) {
-            anstream::eprintln!("{}: {error}", output::red("error"));
+            crate::errln!("{}: {error}", output::red("error"));
         }
         let whole = || outcome.to_json(&self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
         match self.format {
             Format::Text if outcome.text.is_empty() => {}
-            Format::Text => writeln!(std::io::stdout(), "{}", outcome.text)?,
-            Format::Json => writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&whole())?)?,
+            Format::Text => writeln!(output::data(), "{}", outcome.text)?,
+            Format::Json => output::json(&whole())?,
             Format::StreamJson => self.line(&whole())?,
         }
         Ok(())
@@ -110,7 +110,7 @@ impl Printer {
     }
 
     fn warn(&self, text: &str) {
-        anstream::eprintln!("{}: {text}", output::yellow("warning"));
+        crate::errln!("{}: {text}", output::yellow("warning"));
         self.note(text);
     }
 
@@ -120,9 +120,7 @@ impl Printer {
     }
 
     fn line(&self, value: &Value) -> anyhow::Result<()> {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{value}")?;
-        Ok(out.flush()?)
+        output::compact_json(value)
     }
 }
 

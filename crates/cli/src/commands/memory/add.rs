@@ -158,15 +158,15 @@ fn tell_similar(here: &Here<'_>, tier: Tier, known: &TopicHead, text: &str) -> a
         }))?;
         return Ok(ExitCode::FAILURE);
     }
-    anstream::eprintln!(
+    crate::errln!(
         "{}: {} says much the same, so nothing was saved:",
         output::red("error"),
         cyan(print::line(&id.to_string()))
     );
     let gist = format!("{}: {}", known.name, known.description);
-    anstream::eprintln!("    {}", output::fit(&print::line(&gist), output::width().saturating_sub(4)));
-    anstream::eprintln!("It holds still:        {confirm}");
-    anstream::eprintln!("It should say this:    {edit}");
-    anstream::eprintln!("This takes its place:  {replace}");
+    crate::errln!("    {}", output::fit(&print::line(&gist), output::width().saturating_sub(4)));
+    crate::errln!("It holds still:        {confirm}");
+    crate::errln!("It should say this:    {edit}");
+    crate::errln!("This takes its place:  {replace}");
     Ok(ExitCode::FAILURE)
 }

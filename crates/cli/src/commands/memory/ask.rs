@@ -2,7 +2,7 @@
 
 use super::here::Here;
 use crate::output::bold;
-use std::io::{BufRead as _, IsTerminal as _};
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 /// Whether somebody can be asked.
 pub(super) fn can_ask(here: &Here<'_>) -> bool {
@@ -27,11 +27,11 @@ pub(super) enum Answer {
 
 /// Asks. The end of input is a no.
 pub(super) fn ask(question: &str) -> anyhow::Result<Answer> {
-    anstream::eprint!("{} ", bold(question));
+    write!(crate::output::stderr(), "{} ", bold(question))?;
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line)?;
     if read == 0 {
-        anstream::eprintln!();
+        crate::errln!();
     }
     Ok(match line.trim().to_lowercase().as_str() {
         "y" | "yes" => Answer::Yes,
@@ -58,5 +58,5 @@ pub(super) fn agreed_at(json: bool, question: &str, yes: bool) -> anyhow::Result
 
 /// Ends the program: wrong usage.
 pub(super) fn wrong_usage(message: &str) -> ! {
-    clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, format!("{message}\n")).exit()
+    crate::output::wrong_usage(message)
 }

@@ -216,7 +216,7 @@ pub(super) fn tell_redacted(redacted: &[&str]) {
 
 /// Tells something beside the result.
 pub(super) fn note(text: &str) {
-    anstream::eprintln!("{} {text}", yellow("note:"));
+    crate::errln!("{} {text}", yellow("note:"));
 }
 
 /// Of what the beginning is enough.

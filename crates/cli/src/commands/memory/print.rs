@@ -156,10 +156,10 @@ const TOLD: usize = 10;
 /// Tells what is not in order, on standard error.
 pub(super) fn problems(problems: &[Problem]) {
     for problem in problems.iter().take(TOLD) {
-        anstream::eprintln!("{} {}", yellow("note:"), line(&problem.to_string()));
+        crate::errln!("{} {}", yellow("note:"), line(&problem.to_string()));
     }
     if problems.len() > TOLD {
         let more = problems.len() - TOLD;
-        anstream::eprintln!("{} and {more} more; `throughline memory audit` tells all", yellow("note:"));
+        crate::errln!("{} and {more} more; `throughline memory audit` tells all", yellow("note:"));
     }
 }

@@ -25,7 +25,7 @@ impl Show {
         let entry = here.one(&self.id)?;
         if self.raw {
             let text = here.store(entry.id.tier)?.source(&entry.id.file)?;
-            std::io::stdout().lock().write_all(text.as_bytes())?;
+            output::data().write_all(text.as_bytes())?;
             return Ok(ExitCode::SUCCESS);
         }
         // Whether somebody looked at it is worth knowing, and never worth a failure.

@@ -1,6 +1,6 @@
 use super::here::Here;
 use serde_json::{Value, json};
-use std::io::{BufRead, Read as _, Write as _};
+use std::io::{BufRead, Read as _};
 use std::process::ExitCode;
 use throughline_memory::memory_tool::MemoryFiles;
 
@@ -24,7 +24,6 @@ impl Tool {
             files = files.in_session(session);
         }
         let mut input = std::io::stdin().lock();
-        let mut output = std::io::stdout().lock();
         loop {
             let mut line = Vec::new();
             if (&mut input).take(MOST + 1).read_until(b'\n', &mut line)? == 0 {
@@ -45,10 +44,7 @@ impl Tool {
                 Ok(text) => (text, false),
                 Err(text) => (text, true),
             };
-            serde_json::to_writer(&mut output, &json!({ "content": content, "is_error": is_error }))?;
-            output.write_all(b"\n")?;
-            // Whoever asks waits for the answer.
-            output.flush()?;
+            crate::output::compact_json(&json!({ "content": content, "is_error": is_error }))?;
         }
     }
 }

@@ -68,7 +68,7 @@ impl Replay {
         let plan = self.plan(context)?;
         let (reports, failed) = self.replay_all(context, &paths, &plan);
         for (path, error) in &failed {
-            anstream::eprintln!("{} {}: {error:#}", output::yellow("skipped"), path.display());
+            crate::errln!("{} {}: {error:#}", output::yellow("skipped"), path.display());
         }
         if reports.is_empty() {
             bail!("nothing could be replayed");

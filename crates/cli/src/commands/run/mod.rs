@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use throughline_engine::config::Config;
-use throughline_model::process_environment;
+use throughline_model::{ProgramSearch, process_environment};
 use throughline_server::{Running, Server};
 
 /// As a shell says that a program is not there, or can't be started.
@@ -161,7 +161,7 @@ impl Run {
             let code = match self.client(&launch).await {
                 Ok(code) => code,
                 Err(failed) => {
-                    anstream::eprintln!("{}: {:#}", crate::output::red("error"), failed.error);
+                    crate::errln!("{}: {:#}", crate::output::red("error"), failed.error);
                     return Ok(ExitCode::from(failed.code));
                 }
             };
@@ -200,7 +200,7 @@ impl Run {
         if let Some((base, other)) = bases.lead_to(&others) {
             if !self.quiet {
                 let (by, address) = (&base.named_by, other.address());
-                anstream::eprintln!(
+                crate::errln!(
                     "{} {by} leads to the Throughline on {address}: that one is used",
                     yellow("note:")
                 );
@@ -230,17 +230,35 @@ impl Run {
         let Some((program, arguments)) = launch.words.split_first() else {
             return Err(Failed { error: anyhow::anyhow!("there is no command"), code: NOT_STARTED });
         };
+        let failed = |error: std::io::Error| {
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            let code = if is_missing { NOT_FOUND } else { NOT_STARTED };
+            let what = format!("cannot start {}", program.to_string_lossy());
+            Failed { error: anyhow::Error::from(error).context(what), code }
+        };
+        // A path was typed by the user, and is meant.
+        let program = match std::path::Path::new(program) {
+            path if path.components().count() > 1 => path.to_owned(),
+            name => find_client(name).map_err(failed)?,
+        };
         let mut command = tokio::process::Command::new(program);
         command.args(arguments).envs(launch.variables.iter().map(|(name, value)| (name, value)));
-        match child::run(command).await {
-            Ok(status) => Ok(child::code(status)),
-            Err(error) => {
-                let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-                let code = if is_missing { NOT_FOUND } else { NOT_STARTED };
-                let what = format!("cannot start {}", program.to_string_lossy());
-                Err(Failed { error: anyhow::Error::from(error).context(what), code })
-            }
-        }
+        child::run(command).await.map(child::code).map_err(failed)
+    }
+}
+
+/// The program of a client. One of the workspace that `PATH` names first is an error: neither that one nor another in its stead is
+/// started unasked.
+fn find_client(name: &std::path::Path) -> std::io::Result<PathBuf> {
+    let search = ProgramSearch::from_process(None, None);
+    let found = search.find(name)?;
+    match search.find_in_workspace(name) {
+        None => Ok(found),
+        Some(inside) => Err(std::io::Error::other(format!(
+            "it is found both in the workspace ({}) and outside ({}); give the path of the one that you mean",
+            inside.display(),
+            found.display()
+        ))),
     }
 }
 

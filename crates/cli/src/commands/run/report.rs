@@ -76,19 +76,20 @@ impl Report {
     /// On standard error: standard output is the client's.
     pub(super) fn print(&self, json: bool) {
         if json {
-            anstream::eprintln!("{}", self.to_json());
+            // Nobody is left who could be told.
+            let _ = crate::output::error_json(&self.to_json());
             return;
         }
         for (at, line) in self.lines().iter().enumerate() {
             let head = if at == 0 { bold("throughline") } else { " ".repeat(11) };
-            anstream::eprintln!("{head}  {line}");
+            crate::errln!("{head}  {line}");
         }
         let (count, newest) = &self.notices;
         for notice in newest {
-            anstream::eprintln!("{} {notice}", yellow("note:"));
+            crate::errln!("{} {notice}", yellow("note:"));
         }
         if *count > newest.len() as u64 {
-            anstream::eprintln!("{} {} like these before", yellow("note:"), count - newest.len() as u64);
+            crate::errln!("{} {} like these before", yellow("note:"), count - newest.len() as u64);
         }
     }
 

@@ -51,7 +51,7 @@ impl Export {
                     output::json(&json!({ "session": self.session, "path": file, "bytes": bytes }))?;
                 }
             }
-            (None, false) => self.write(context, &path, &mut std::io::stdout().lock())?,
+            (None, false) => self.write(context, &path, &mut output::data())?,
             (None, true) => {
                 let mut text = Vec::new();
                 self.write(context, &path, &mut text)?;
@@ -81,8 +81,9 @@ impl Export {
                 let mut transcript = Transcript::new(Vec::new(), style);
                 session::each_record(&context.home, path, &mut |_, record| {
                     transcript.record(&record)?;
-                    let text = std::mem::take(transcript.out());
-                    anyhow::Ok(out.write_all(&anstream::adapter::strip_bytes(&text).into_vec())?)
+                    let text = String::from_utf8_lossy(transcript.out()).into_owned();
+                    transcript.out().clear();
+                    anyhow::Ok(out.write_all(output::plain(&text).as_bytes())?)
                 })?;
             }
             Format::Anthropic => request(context, path, Wire::Anthropic, out)?,
@@ -99,7 +100,7 @@ fn request(context: &Context, path: &Path, wire: Wire, out: &mut dyn Write) -> a
     let messages: Vec<Message> = resumed.view.messages().map(|message| (*message).clone()).collect();
     let (messages, repairs) = invariants::repair(messages);
     for repair in &repairs {
-        anstream::eprintln!("{} {}", output::yellow("repaired:"), repair.violation);
+        crate::errln!("{} {}", output::yellow("repaired:"), repair.violation);
     }
     let body = match wire {
         // Instructions before the first user message have a place of their own there.

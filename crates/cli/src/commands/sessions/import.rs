@@ -106,7 +106,7 @@ fn one_at_a_time(context: &Context) -> anyhow::Result<std::fs::File> {
     let file = options.write(true).create(true).truncate(false).open(&path);
     let file = file.with_context(|| format!("cannot open {}", path.display()))?;
     if file.try_lock().is_err() {
-        anstream::eprintln!("{} another import is running; waiting for it", yellow("note:"));
+        crate::errln!("{} another import is running; waiting for it", yellow("note:"));
         file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
     }
     Ok(file)

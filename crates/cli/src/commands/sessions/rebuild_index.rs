@@ -41,7 +41,7 @@ pub(crate) fn sync(context: &Context) -> anyhow::Result<()> {
 
 pub(crate) fn tell_notices(search: &mut Search) {
     for notice in search.take_notices() {
-        anstream::eprintln!("{} {notice}", yellow("note:"));
+        crate::errln!("{} {notice}", yellow("note:"));
     }
 }
 

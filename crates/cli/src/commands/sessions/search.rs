@@ -4,7 +4,6 @@ use crate::outln;
 use crate::output::{self, bold, cyan, dim};
 use crate::times;
 use clap::ValueEnum;
-use owo_colors::OwoColorize;
 use serde_json::json;
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -182,7 +181,7 @@ fn highlighted(text: &str, ranges: &[(usize, usize)]) -> String {
     for &(start, end) in ranges {
         let (Some(before), Some(matched)) = (text.get(at..start), text.get(start..end)) else { continue };
         out.push_str(&plain(before));
-        out.push_str(&plain(matched).bold().yellow().to_string());
+        out.push_str(&output::highlight(plain(matched)));
         at = end;
     }
     out.push_str(&plain(text.get(at..).unwrap_or_default()));

@@ -28,7 +28,7 @@ impl Show {
     pub(crate) fn run(self, context: &Context) -> anyhow::Result<ExitCode> {
         let path = context.ledger(&self.session)?;
         let style = Style { full: self.full, ids: self.ids, heading: "" };
-        let mut transcript = Transcript::new(anstream::stdout().lock(), style);
+        let mut transcript = Transcript::new(output::stdout(), style);
         let problems = if self.view {
             let resumed = resume(&context.home, &path)?;
             let messages: Vec<Message> = resumed.view.messages().map(|message| (*message).clone()).collect();

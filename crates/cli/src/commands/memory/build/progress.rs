@@ -1,6 +1,7 @@
 //! How far it is, on a terminal.
 
 use super::super::handbook::which::called;
+use crate::terminal::clean::on_one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::sync::Mutex;
@@ -59,7 +60,7 @@ impl Shown {
                 }
                 if let JobKey::Consolidate(scope) = job {
                     state.bar.inc_length(1);
-                    state.bar.set_message(called(scope));
+                    state.bar.set_message(on_one_line(&called(scope)));
                 }
             }
             WorkEvent::Ended { end, .. } => {
@@ -79,7 +80,7 @@ impl Shown {
                 let jobs = crate::output::count(*jobs as u64, "job");
                 state.bar.set_message(format!("waiting for another process: it has {jobs}"));
             }
-            WorkEvent::Store { why, .. } => state.bar.set_message(why.clone()),
+            WorkEvent::Store { why, .. } => state.bar.set_message(on_one_line(why)),
         }
     }
 

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use std::path::Path;
 use std::process::Command;
 use throughline_memory::topics::{Change, Saved, TopicStore};
+use throughline_model::ProgramSearch;
 
 /// Opens a copy of the file, and saves what became of it if that can be read back. `None`: nothing was changed. Whatever is not saved stays
 /// where the person can find it.
@@ -73,8 +74,18 @@ fn signed(here: &Here<'_>, (folder, file): (&Path, &str), after: String) -> Stri
 
 fn run(editor: &str, path: &Path) -> anyhow::Result<()> {
     // A command line, as others take it too: `code --wait`.
-    let status = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(path).status();
-    let status = status.with_context(|| format!("cannot run {editor}"))?;
+    let search = ProgramSearch::from_process(None, None);
+    let run = || {
+        let mut shell = Command::new(search.find("sh")?);
+        shell
+            .arg("-c")
+            .arg(format!("{editor} \"$1\""))
+            .arg("sh")
+            .arg(path)
+            .env("PATH", search.path())
+            .status()
+    };
+    let status = run().with_context(|| format!("cannot run {editor}"))?;
     anyhow::ensure!(status.success(), "{editor} ended with {status}; nothing was changed");
     Ok(())
 }
