@@ -10,7 +10,7 @@ use crate::{Setup, corpus};
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use throughline_memory::redact::{Redactor, patterns, redact};
+use throughline_redact::{Redactor, patterns, redact};
 use throughline_testkit::secrets::{look_alikes, secrets};
 
 pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use throughline_core::{ToolDefinition, prompt, text};
 use throughline_ledger::write_private;
-use throughline_memory::redact::redact;
+use throughline_redact::redact;
 use throughline_model::BoxFuture;
 
 /// The name by which the model calls it. The turn loop knows it: it asks the user, and changes the mode.

@@ -3,7 +3,7 @@
 use super::error::ExchangeError;
 use super::plan::{Action, Op, Plan, Step};
 use super::topics;
-use crate::redact::redact;
+use throughline_redact::redact;
 use crate::topics::raw::{Likeness, one_line};
 use crate::topics::{By, Meta, NewTopic, Source, TopicType};
 use jiff::Timestamp;

@@ -76,7 +76,7 @@ impl Proposal {
 pub(super) fn label_of(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let head: String = line.chars().take(120).collect();
-    crate::redact::redact(&head).into_text()
+    throughline_redact::redact(&head).into_text()
 }
 
 /// What was done.

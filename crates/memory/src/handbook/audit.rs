@@ -5,7 +5,7 @@
 
 use super::shelf::Shelved;
 use super::{Evidence, EvidenceKey};
-use crate::redact::redact;
+use throughline_redact::redact;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;

@@ -6,7 +6,7 @@ use super::listing::listing;
 use super::loose::{self, There};
 use super::path::{Place, ROOT};
 use super::visible;
-use crate::redact::redact;
+use throughline_redact::redact;
 use crate::topics::raw::INDEX_FILE;
 use crate::topics::{ChangeKind, TopicError};
 use jiff::Timestamp;

@@ -1,7 +1,7 @@
 //! What of a memory's file a model sees and writes: all but what is ours.
 
 use super::MemoryFiles;
-use crate::redact::redact;
+use throughline_redact::redact;
 use crate::topics::raw::{front_of, meta_of, one_line, parted, scalar, with_meta};
 use crate::topics::{By, Meta, Source, TopicType};
 use jiff::Timestamp;

@@ -3,7 +3,7 @@
 use super::error::TopicError;
 use super::yaml::one_line;
 use super::{Change, Meta, NewTopic, TopicType};
-use crate::redact::redact;
+use throughline_redact::redact;
 use throughline_core::text::head;
 
 /// Characters that a memory's parts have at most.

@@ -3,7 +3,7 @@
 use super::error::TopicError;
 use super::names::is_topic;
 use super::yaml::one_line;
-use crate::redact::redact;
+use throughline_redact::redact;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;

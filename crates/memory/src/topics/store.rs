@@ -11,7 +11,7 @@ use super::writing::modified_at;
 use super::{Found, Problem, Topic, TopicHead, index};
 use crate::ProjectSlug;
 use crate::recall::rank;
-use crate::redact::redact;
+use throughline_redact::redact;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use throughline_ledger::Home;

@@ -11,7 +11,7 @@ use super::recorded::ChangeKind;
 use super::store::{TopicStore, topic};
 use super::writing::{Writing, modified_at};
 use super::{Problem, Repair, Saved, Topic};
-use crate::redact::redact;
+use throughline_redact::redact;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use super::{HandNote, Material};
 use crate::handbook::{
     Basis, Evidence, EvidenceKey, Finding, FindingKind, ProjectKey, Reach, Scope, TaskOutcome,
 };
-use crate::redact::redact;
+use throughline_redact::redact;
 use crate::store::Output;
 use crate::topics::opposites::Statement;
 use crate::topics::sentences::{key, sentences};

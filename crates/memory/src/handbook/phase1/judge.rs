@@ -10,7 +10,7 @@ use super::transcript::{Passage, Voice};
 use crate::extract::OwnWords;
 use crate::handbook::voice::{is_harmful_command, is_order, is_order_in_subject};
 use crate::handbook::{Basis, Evidence, Extraction, Finding, FindingKind, Reach, TaskOutcome};
-use crate::redact::redact;
+use throughline_redact::redact;
 use std::collections::HashMap;
 use throughline_core::SessionId;
 use throughline_core::text::one_line;

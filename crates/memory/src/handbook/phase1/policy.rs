@@ -2,7 +2,7 @@
 //!
 //! What is kept is redacted here, before anything else sees it, and then cut to a length that does not depend on the session's.
 
-use crate::redact::redact;
+use throughline_redact::redact;
 use serde_json::{Map, Value};
 use throughline_core::text::middle_cut;
 use throughline_core::{

@@ -4,7 +4,7 @@ use super::folder::Files;
 use super::paths::RAW;
 use crate::handbook::book::summary_path;
 use crate::handbook::{Basis, EvidenceKey, Finding, Scope};
-use crate::redact::redact;
+use throughline_redact::redact;
 use crate::store::{Output, Source};
 
 /// Files that are written from outputs, in the order of session ids: the rank of a session does not move its lines.

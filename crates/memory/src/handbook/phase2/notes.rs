@@ -4,7 +4,7 @@ use super::error::Phase2Error;
 use super::folder::Files;
 use super::paths::{INSTRUCTIONS, NOTES};
 use super::workspace::Workspace;
-use crate::redact::redact;
+use throughline_redact::redact;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use throughline_core::prompt;

@@ -13,7 +13,7 @@ use crate::handbook::book::{Book, Entry, FlawKind, Grounds, MOST_TEXT, Wording};
 use crate::handbook::voice::{is_harmful_command, is_order, is_order_in_subject};
 use crate::handbook::{Basis, EvidenceKey, FindingKind, HandNote, HandbookLimits, Scope};
 use crate::notes::{Skill, SkillLimits};
-use crate::redact::redact;
+use throughline_redact::redact;
 use crate::store::Output;
 use std::collections::BTreeMap;
 use throughline_core::tokens::Counter;

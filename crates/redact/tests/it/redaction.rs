@@ -1,7 +1,7 @@
 //! Secrets are taken out; ordinary text and code stay.
 
 use proptest::prelude::*;
-use throughline_memory::redact::redact;
+use throughline_redact::redact;
 
 /// Letters and digits that no pattern takes for words. Built here, so that no scanner takes this file for a leak.
 fn noise(length: usize) -> String {

@@ -1,7 +1,7 @@
 //! Text in chunks comes out as text in one piece does.
 
 use proptest::prelude::*;
-use throughline_memory::redact::{LONGEST_LINE, LONGEST_SECRET, Redactor, redact};
+use throughline_redact::{LONGEST_LINE, LONGEST_SECRET, Redactor, redact};
 use throughline_testkit::secrets::{look_alikes, secrets};
 
 /// In chunks of these lengths, taken in turn.

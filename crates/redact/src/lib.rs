@@ -8,7 +8,7 @@
 //! So the result is the same however the text is cut into chunks, and what must be held back is bounded: see [`Redactor`].
 //!
 //! ```
-//! use throughline_memory::redact::redact;
+//! use throughline_redact::redact;
 //!
 //! let note = redact("Staging: postgres://app:s3cr3t-Pw@db.internal/main, commit 4f2a9c1b");
 //! assert_eq!(note.text(), "Staging: postgres://app:[redacted:url-password]@db.internal/main, commit 4f2a9c1b");

@@ -11,7 +11,7 @@ use super::pem::Pem;
 /// Blocks of private keys over several lines are dropped as they pass. Bytes that are no UTF-8 pass as they are.
 ///
 /// ```
-/// use throughline_memory::redact::Redactor;
+/// use throughline_redact::Redactor;
 ///
 /// let mut redactor = Redactor::new();
 /// let mut out = redactor.push(b"export DB_PASS").bytes;

@@ -1,0 +1,6 @@
+//! Tests of redaction.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod corpus;
+mod redaction;
+mod stream;
