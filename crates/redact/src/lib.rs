@@ -15,12 +15,16 @@
 //! assert_eq!(note.kinds(), ["url-password"]);
 //! ```
 
+mod encoded;
 mod judge;
 mod lines;
 mod pem;
 mod rules;
 mod scan;
+mod split;
+mod stated;
 mod stream;
+mod views;
 
 pub use lines::{LONGEST_LINE, LONGEST_SECRET};
 pub use stream::{Piece, Redactor};
@@ -48,6 +52,14 @@ impl Redacted {
     /// What was taken out; a kind is named once for each place.
     pub fn kinds(&self) -> &[&'static str] {
         &self.kinds
+    }
+
+    /// What was taken out, each kind once.
+    pub fn distinct_kinds(&self) -> Vec<&'static str> {
+        let mut kinds = self.kinds.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     /// Whether nothing was taken out.

@@ -278,7 +278,7 @@ fn names(place: &Place) -> Vec<String> {
     }
 }
 
-/// What may be written: not too long, and without secrets.
+/// Checks what is to be written: not too long, and no credential in it.
 fn allowed(tool: &MemoryFiles, path: &str, text: &str) -> Result<String, String> {
     let most = tool.limits.file_bytes;
     if text.len() > most {
@@ -287,7 +287,14 @@ fn allowed(tool: &MemoryFiles, path: &str, text: &str) -> Result<String, String>
             text.len()
         ));
     }
-    Ok(redact(text).into_text())
+    let clean = redact(text);
+    if !clean.is_clean() {
+        return Err(format!(
+            "Error: File {path} would hold a credential ({}); memories never keep credentials: leave the value out, and say where it is kept instead",
+            clean.distinct_kinds().join(", ")
+        ));
+    }
+    Ok(clean.into_text())
 }
 
 fn loose_files(tool: &MemoryFiles, most: usize) -> usize {
