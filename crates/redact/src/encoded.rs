@@ -54,7 +54,8 @@ pub(crate) fn runs(text: &[u8], mut found: impl FnMut(Encoded)) {
 /// Hex in pairs with one sign between them, around a place.
 fn pairs(text: &[u8], from: usize, around: usize) -> Option<Encoded> {
     let pair = |at: usize| Some(hex(*text.get(at)?)? << 4 | hex(*text.get(at + 1)?)?);
-    let is_sign = |at: usize| matches!(text.get(at), Some(b' ' | b':' | b'-')) && text.get(at) == text.get(at + 3);
+    let is_sign =
+        |at: usize| matches!(text.get(at), Some(b' ' | b':' | b'-')) && text.get(at) == text.get(at + 3);
     let mut start = (around..around + 3).find(|at| is_sign(*at) && pair(at + 1).is_some())?;
     let sign = *text.get(start)?;
     while start >= from + 3 && text[start - 3] == sign && pair(start - 2).is_some() {

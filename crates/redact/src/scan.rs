@@ -1,11 +1,11 @@
 //! Finds secrets in whole lines.
 
-use super::views::{self, Escapes};
-use super::{encoded, judge, pem, split};
 use super::rules::{self, Rule, Test};
 use super::stated::{self, Word};
 use super::stream::Piece;
+use super::views::{self, Escapes};
 use super::{MARK, mark};
+use super::{encoded, judge, pem, split};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::{memchr, memmem, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
@@ -203,7 +203,8 @@ impl Scanner {
 
     /// Looks for a token of these rules that begins here, and is split.
     fn find_split(&self, text: &[u8], start: usize, mut wanted: Wanted, finds: &mut Vec<Find>) {
-        let is_inside = start.checked_sub(1).and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric);
+        let is_inside =
+            start.checked_sub(1).and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric);
         if is_inside {
             return;
         }

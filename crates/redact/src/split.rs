@@ -63,11 +63,14 @@ pub(crate) fn join(text: &[u8], start: usize) -> Option<Joined> {
 pub(crate) fn ends_in_part(line: &[u8], start: usize) -> bool {
     let end = part_end(line, start);
     end - start < WHOLE
-        && line[end..].iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'+' | b'\\' | b'>' | b'|'))
+        && line[end..].iter().all(|byte| {
+            byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'+' | b'\\' | b'>' | b'|')
+        })
 }
 
 fn part_end(text: &[u8], start: usize) -> usize {
-    let is_of_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'=');
+    let is_of_part =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'=');
     text[start..].iter().position(|byte| !is_of_part(byte)).map_or(text.len(), |length| start + length)
 }
 

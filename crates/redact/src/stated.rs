@@ -5,7 +5,7 @@
 
 use crate::MARK;
 use crate::judge;
-use crate::rules::Stated;
+use crate::rules::{Stated, Test};
 use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -51,7 +51,7 @@ pub(crate) fn value(kind: Stated, word: &Word<'_>) -> Option<Range<usize>> {
     let found = |range: Range<usize>| range.start + word.span.end..range.end + word.span.end;
     for link in patterns.link.find_iter(rest) {
         let gap = &rest[..link.start()];
-        if gap.len() > GAP || !is_prose(gap) {
+        if gap.len() > GAP || !is_prose(gap) || CHINESE_PARTS.iter().any(|part| gap.contains(part)) {
             break;
         }
         // `password=VALUE` has rules of its own; a sign behind a list belongs to its last part.
@@ -116,16 +116,18 @@ impl Behind<'_> {
             let start = at + found.start();
             return Some(start..start + words.end());
         }
-        let text = judge::without_stop(crate::rules::Test::Loose, found.as_str());
-        let next = self.text[at + found.start() + text.len()..].chars().next();
         let start = at + found.start();
+        let text = judge::without_stop(Test::Loose, found.as_str());
+        // The end of emphasis is not part of the value.
+        let text = if self.text[..start].ends_with('*') { text.trim_end_matches('*') } else { text };
+        let next = self.text[start + text.len()..].chars().next();
         if kind != Stated::Pair && is_credential(kind, text, next) {
             return Some(start..start + text.len());
         }
         // `admin/VALUE`, `admin:VALUE`, "admin and VALUE".
         if matches!(kind, Stated::Password | Stated::Pair) {
             let pair = patterns.pair.captures(&self.text[start..])?.get(1)?;
-            let text = judge::without_stop(crate::rules::Test::Loose, pair.as_str());
+            let text = judge::without_stop(Test::Loose, pair.as_str());
             if is_credential(Stated::Password, text, None) {
                 return Some(start + pair.start()..start + pair.start() + text.len());
             }
@@ -140,7 +142,7 @@ impl Behind<'_> {
         }
         let groups = patterns.beside.captures(self.text)?;
         let found = groups.name("marked").or_else(|| groups.name("plain").filter(|_| is_told))?;
-        let text = judge::without_stop(crate::rules::Test::Loose, found.as_str());
+        let text = judge::without_stop(Test::Loose, found.as_str());
         let is_strong = text.len() >= 8 && text.contains(|c: char| c.is_ascii_digit());
         (is_strong && is_credential(kind, text, None)).then(|| found.start()..found.start() + text.len())
     }
@@ -167,7 +169,7 @@ fn on_next_line(kind: Stated, word: &Word<'_>, patterns: &Patterns) -> Option<Ra
         if !is_between(line) {
             let text = std::str::from_utf8(line).ok().filter(|text| text.len() <= REACH)?;
             let found = patterns.alone.captures(text)?.get(1)?;
-            let value = judge::without_stop(crate::rules::Test::Loose, found.as_str());
+            let value = judge::without_stop(Test::Loose, found.as_str());
             let is_value = kind != Stated::Phrase && is_credential(kind, value, None);
             return is_value.then(|| start + found.start()..start + found.start() + value.len());
         }
@@ -183,18 +185,18 @@ fn is_credential(kind: Stated, value: &str, next: Option<char>) -> bool {
     }
     match kind {
         Stated::Password | Stated::Pair => {
-            judge::is_secret(crate::rules::Test::Loose, value, next) || is_number(value) || is_passphrase(value)
+            judge::is_secret(Test::Loose, value, next) || is_number(value) || is_passphrase(value)
         }
         Stated::Key => {
             value.len() >= 8
                 && next != Some('(')
-                && judge::is_secret(crate::rules::Test::NoStandIn, value, next)
+                && judge::is_secret(Test::NoStandIn, value, next)
                 && !judge::is_place(value)
                 && !value.contains("::")
                 && judge::changes(value) >= 3
                 && !value.contains(['[', '{'])
         }
-        Stated::Token => value.len() >= 16 && judge::is_secret(crate::rules::Test::Mixed(12), value, next),
+        Stated::Token => value.len() >= 16 && judge::is_secret(Test::Mixed(12), value, next),
         Stated::Phrase => false,
     }
 }
@@ -238,7 +240,8 @@ fn is_term(value: &str) -> bool {
     let has_digits = stem.contains(|c: char| c.is_ascii_digit());
     let is_identifier =
         value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
-    let names_itself = is_identifier && !has_digits && CREDENTIAL_PARTS.iter().any(|part| lower.contains(part));
+    let names_itself =
+        is_identifier && !has_digits && CREDENTIAL_PARTS.iter().any(|part| lower.contains(part));
     TERMS.contains(&stem)
         || TERMS.contains(&lower.as_str())
         || names_itself
@@ -248,19 +251,23 @@ fn is_term(value: &str) -> bool {
 /// Returns whether the words between a credential word and its link are prose: no code, no other sentence.
 fn is_prose(gap: &str) -> bool {
     let begins = gap.chars().next().is_none_or(|first| {
-        first.is_whitespace() || matches!(first, ',' | '(' | '，' | '（' | '、' | '*' | '\'' | '’') || !first.is_ascii()
+        first.is_whitespace()
+            || matches!(first, ',' | '(' | '，' | '（' | '、' | '*' | '\'' | '’')
+            || !first.is_ascii()
     });
     let is_list = gap.starts_with(',') && !gap.starts_with(", ");
     // A quote inside of words opens or closes a string of code.
-    let is_code = gap.match_indices('"').any(|(at, _)| !gap[..at].is_empty() && gap[..at].ends_with(['(', ',']))
-        || gap.ends_with(['"', '\'']) && !gap.contains(' ');
+    let is_code =
+        gap.match_indices('"').any(|(at, _)| !gap[..at].is_empty() && gap[..at].ends_with(['(', ',']))
+            || gap.ends_with(['"', '\'']) && !gap.contains(' ');
     let ends_sentence = gap.contains(". ") || gap.contains("? ") || gap.contains("! ");
     begins
         && !ends_sentence
         && !is_list
         && !is_code
         && !gap.contains([
-            ':', '=', ';', '{', '}', '[', ']', '<', '>', '|', '\\', '$', '%', '。', '；', '！', '？', '：', '\n',
+            ':', '=', ';', '{', '}', '[', ']', '<', '>', '|', '\\', '$', '%', '。', '；', '！', '？', '：',
+            '\n',
         ])
 }
 
@@ -292,28 +299,209 @@ fn tail(text: &[u8], most: usize) -> &str {
 
 /// Nouns behind a credential word that make something else of it: a password field, a token count.
 const PARTS: &[&str] = &[
-    "algorithm", "alias", "argument", "attempt", "auth", "authentication", "budget", "button", "cache", "callback",
-    "change", "check", "class", "code", "column", "command", "comparison", "config", "constant", "cost", "count",
-    "counter", "default", "derivation", "digest", "encoding", "encryption", "endpoint", "entry", "env", "error",
-    "event", "exchange", "expiration", "expire", "expiry", "family", "field", "file", "filename", "fingerprint",
-    "flag", "flow", "folder", "form", "format", "function", "generation", "generator", "grant", "guard", "handler",
-    "handling", "hash", "hashing", "header", "hint", "history", "id", "identifier", "index", "input", "interface",
-    "label", "length", "level", "lifetime", "limit", "limits", "line", "list", "log", "logic", "manager", "material",
-    "max", "maximum", "message", "method", "min", "minimum", "mode", "module", "name", "number", "object", "option",
-    "page", "pair", "param", "parameter", "parser", "path", "pattern", "placeholder", "point", "policy", "position",
-    "prefix", "prompt", "property", "provider", "range", "rate", "reader", "refresh", "regex", "request",
-    "requirement", "reset", "response", "route", "rotation", "rule", "salt", "scheme", "scope", "screen", "setting",
-    "size", "slot", "source", "stage", "state", "status", "store", "storage", "strategy", "strength", "string",
-    "struct", "suffix", "table", "test", "title", "ttl", "type", "url", "usage", "use", "validation", "validator",
-    "variable", "var", "vault", "version", "window", "哈希", "长度", "字段", "策略",
+    "algorithm",
+    "alias",
+    "argument",
+    "attempt",
+    "auth",
+    "authentication",
+    "budget",
+    "button",
+    "cache",
+    "callback",
+    "change",
+    "check",
+    "class",
+    "code",
+    "column",
+    "command",
+    "comparison",
+    "config",
+    "constant",
+    "cost",
+    "count",
+    "counter",
+    "default",
+    "derivation",
+    "digest",
+    "encoding",
+    "encryption",
+    "endpoint",
+    "entry",
+    "env",
+    "error",
+    "event",
+    "exchange",
+    "expiration",
+    "expire",
+    "expiry",
+    "family",
+    "field",
+    "file",
+    "filename",
+    "fingerprint",
+    "flag",
+    "flow",
+    "folder",
+    "form",
+    "format",
+    "function",
+    "generation",
+    "generator",
+    "grant",
+    "guard",
+    "handler",
+    "handling",
+    "hash",
+    "hashing",
+    "header",
+    "hint",
+    "history",
+    "id",
+    "identifier",
+    "index",
+    "input",
+    "interface",
+    "label",
+    "length",
+    "level",
+    "lifetime",
+    "limit",
+    "limits",
+    "line",
+    "list",
+    "log",
+    "logic",
+    "manager",
+    "material",
+    "max",
+    "maximum",
+    "message",
+    "method",
+    "min",
+    "minimum",
+    "mode",
+    "module",
+    "name",
+    "number",
+    "object",
+    "option",
+    "page",
+    "pair",
+    "param",
+    "parameter",
+    "parser",
+    "path",
+    "pattern",
+    "placeholder",
+    "point",
+    "policy",
+    "position",
+    "prefix",
+    "prompt",
+    "property",
+    "provider",
+    "range",
+    "rate",
+    "reader",
+    "refresh",
+    "regex",
+    "request",
+    "requirement",
+    "reset",
+    "response",
+    "route",
+    "rotation",
+    "rule",
+    "salt",
+    "scheme",
+    "scope",
+    "screen",
+    "setting",
+    "size",
+    "slot",
+    "source",
+    "stage",
+    "state",
+    "status",
+    "store",
+    "storage",
+    "strategy",
+    "strength",
+    "string",
+    "struct",
+    "suffix",
+    "table",
+    "test",
+    "title",
+    "ttl",
+    "type",
+    "url",
+    "usage",
+    "use",
+    "validation",
+    "validator",
+    "variable",
+    "var",
+    "vault",
+    "version",
+    "window",
+];
+
+/// The same in Chinese.
+const CHINESE_PARTS: &[&str] = &[
+    "字段", "类型", "长度", "格式", "哈希", "算法", "策略", "名称", "文件", "路径", "变量", "数量", "上限",
+    "版本", "页面", "位数", "规则",
 ];
 
 /// Words in front of "key" or "token" that make it no credential.
 const OTHER_KEYS: &[&str] = &[
-    "cache", "primary", "foreign", "partition", "sort", "row", "hash", "map", "index", "lookup", "object", "dedupe",
-    "dedup", "idempotency", "public", "public-key", "registry", "json", "dictionary", "dict", "column", "group", "page",
-    "continuation", "cursor", "cancellation", "lexer", "composite", "unique", "natural", "sync", "storage", "s3", "config",
-    "translation", "i18n", "react", "query", "store", "arrow", "next", "csrf", "commit", "etag", "node", "bucket",
+    "cache",
+    "primary",
+    "foreign",
+    "partition",
+    "sort",
+    "row",
+    "hash",
+    "map",
+    "index",
+    "lookup",
+    "object",
+    "dedupe",
+    "dedup",
+    "idempotency",
+    "public",
+    "public-key",
+    "registry",
+    "json",
+    "dictionary",
+    "dict",
+    "column",
+    "group",
+    "page",
+    "continuation",
+    "cursor",
+    "cancellation",
+    "lexer",
+    "composite",
+    "unique",
+    "natural",
+    "sync",
+    "storage",
+    "s3",
+    "config",
+    "translation",
+    "i18n",
+    "react",
+    "query",
+    "store",
+    "arrow",
+    "next",
+    "csrf",
+    "commit",
+    "etag",
+    "node",
+    "bucket",
 ];
 
 /// Parts of names: an identifier with one of these names a credential, and is none.
@@ -322,15 +510,115 @@ const CREDENTIAL_PARTS: &[&str] =
 
 /// Technical terms with digits, without the digits at their end or with them.
 const TERMS: &[&str] = &[
-    "sha", "md", "base", "utf", "argon2id", "argon2i", "argon2d", "argon", "bcrypt", "scrypt", "pbkdf", "hs", "rs", "es", "ps",
-    "ed", "x25519", "ed25519", "secp256k1", "secp256r1", "p256", "p-", "oauth", "oauth2", "http", "https", "ipv", "aes",
-    "aes-256-gcm", "aes256gcm", "aes-128-gcm", "aes-256-cbc", "aes-256", "rsa", "1password", "keepass2", "gpt", "gpt-4o",
-    "gpt-4o-mini", "claude", "python", "node", "localhost", "web", "version", "step", "phase", "part", "item", "case",
-    "option", "test", "user", "ascii", "latin", "iso", "chacha20-poly1305", "xchacha20-poly1305", "chacha", "hkdf-sha",
-    "hmac-sha", "sha3", "blake", "crc", "uuid", "uuidv", "uuid-v", "jwt-hs", "e2e", "b2b", "p2p", "k8s", "i18n", "l10n",
-    "a11y", "base64url", "base64-encoded", "hex-encoded", "es6", "c++", "c#", "x509", "x.509", "pkcs", "tls", "ssl", "issue",
-    "pr", "row", "line", "abc", "level", "layer", "u", "i", "f", "u8", "string", "port", "type", "method", "http2", "s3", "ec2",
-    "md5", "web3", "web3auth", "auth0", "sha256sum",
+    "sha",
+    "md",
+    "base",
+    "utf",
+    "argon2id",
+    "argon2i",
+    "argon2d",
+    "argon",
+    "bcrypt",
+    "scrypt",
+    "pbkdf",
+    "hs",
+    "rs",
+    "es",
+    "ps",
+    "ed",
+    "x25519",
+    "ed25519",
+    "secp256k1",
+    "secp256r1",
+    "p256",
+    "p-",
+    "oauth",
+    "oauth2",
+    "http",
+    "https",
+    "ipv",
+    "aes",
+    "aes-256-gcm",
+    "aes256gcm",
+    "aes-128-gcm",
+    "aes-256-cbc",
+    "aes-256",
+    "rsa",
+    "1password",
+    "keepass2",
+    "gpt",
+    "gpt-4o",
+    "gpt-4o-mini",
+    "claude",
+    "python",
+    "node",
+    "localhost",
+    "web",
+    "version",
+    "step",
+    "phase",
+    "part",
+    "item",
+    "case",
+    "option",
+    "test",
+    "user",
+    "ascii",
+    "latin",
+    "iso",
+    "chacha20-poly1305",
+    "xchacha20-poly1305",
+    "chacha",
+    "hkdf-sha",
+    "hmac-sha",
+    "sha3",
+    "blake",
+    "crc",
+    "uuid",
+    "uuidv",
+    "uuid-v",
+    "jwt-hs",
+    "e2e",
+    "b2b",
+    "p2p",
+    "k8s",
+    "i18n",
+    "l10n",
+    "a11y",
+    "base64url",
+    "base64-encoded",
+    "hex-encoded",
+    "es6",
+    "c++",
+    "c#",
+    "x509",
+    "x.509",
+    "pkcs",
+    "tls",
+    "ssl",
+    "issue",
+    "pr",
+    "row",
+    "line",
+    "abc",
+    "level",
+    "layer",
+    "u",
+    "i",
+    "f",
+    "u8",
+    "string",
+    "port",
+    "type",
+    "method",
+    "http2",
+    "s3",
+    "ec2",
+    "md5",
+    "web3",
+    "web3auth",
+    "auth0",
+    "sha256sum",
 ];
 
 struct Patterns {
@@ -350,16 +638,16 @@ struct Patterns {
 
 /// Patterns are constants; a test checks that all of them compile.
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
-    let link = r"(?i:\b(?:is|was|are|were|be|becomes?|became|equals|reads|ist|est|es|to|as|with)\b|\s?(?:==?|:=|=>|->|:)|是|为|為|成了?|等于|叫做?|：|＝|→|は|[?？])";
+    let link = r"(?i:\b(?:is|was|are|were|be|becomes?|became|equals|reads|ist|est|es|to|as|with)\b|\s?(?:=>|->|:=|==?|:)|是|为|為|成了?|等于|叫做?|：|＝|→|は|[?？]\s)";
     let adverbs = r"(?i:\s*(?:now|still|currently|just|simply|again|actually|set to|changed to|called|today|现在|了|即|就是)\b)?";
     Some(Patterns {
         link: Regex::new(link).ok()?,
         value: Regex::new(&format!(
-            r#"^{adverbs}\s*[:：]?(?:\s|\\+n|\*|_){{0,8}}(?:["'`“‘「『<(]{{1,3}}(?P<quoted>[^"'`”’」』\r\n<>]{{4,200}})["'`”’」』>)]|(?P<bare>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{{|}}~-]{{4,200}}))"#
+            r#"^{adverbs}\s*[:：]?(?:\s|\\+n|\*|_){{0,8}}(?:\\{{0,3}}["'`“‘「『<(]{{1,3}}(?P<quoted>[^"'`”’」』\\\r\n<>]{{4,200}})[\\"'`”’」』>)]|(?P<bare>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{{|}}~-]{{4,200}}))"#
         ))
         .ok()?,
         alone: Regex::new(r#"^[\s>*|-]{0,12}["'`*]{0,3}([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})["'`*]{0,3}[\s|]*$"#).ok()?,
-        pair: Regex::new(r#"^[A-Za-z0-9._@+-]{2,60}["'`]?(?:\s?[/:|,、，]\s?|\s+(?:and|with|/)\s+(?:password\s+)?|\s?(?:和|以及)\s?)["'`]?([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})"#).ok()?,
+        pair: Regex::new(r#"^[A-Za-z0-9._@+-]{2,60}["'`]?(?:\s?[/:|、]\s?|\s+(?:and|with|/)\s+(?:password\s+)?|\s?(?:和|以及)\s?)["'`]?([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})"#).ok()?,
         words: Regex::new(r"^[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}\b").ok()?,
         beside: Regex::new(r#"^(?:\s?[(（]\s?["'`]?(?P<marked>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100})["'`]?\s?[)）]|\s(?:[-–—]\s)?["'`“]?(?P<plain>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100}))"#).ok()?,
         first_word: Regex::new(r"^[\s_'’-]{1,3}(\w+)").ok()?,

@@ -64,7 +64,9 @@ impl<'a> Escapes<'a> {
         let is_escape = |at: &usize| escape(&rest[*at..]).is_some();
         let sign = match self.sign {
             Some(sign) if sign >= from => sign,
-            _ => memchr3_iter(b'%', b'\\', b'&', rest).find(is_escape).map_or(self.text.len(), |at| from + at),
+            _ => {
+                memchr3_iter(b'%', b'\\', b'&', rest).find(is_escape).map_or(self.text.len(), |at| from + at)
+            }
         };
         self.sign = Some(sign);
         let wide = memchr3_iter(0xe2, 0xef, 0xc2, &rest[..sign - from]).find(is_escape);

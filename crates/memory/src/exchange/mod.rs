@@ -49,10 +49,10 @@ mod sections;
 pub use error::ExchangeError;
 pub use plan::{Action, Plan, Proposals, Report, Step};
 
-use throughline_redact::redact;
 use crate::topics::{Aged, Topic, TopicStore, TopicType, raw};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
+use throughline_redact::redact;
 
 /// The other side.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use super::listing::listing;
 use super::loose::{self, There};
 use super::path::{Place, ROOT};
 use super::visible;
-use throughline_redact::redact;
 use crate::topics::raw::INDEX_FILE;
 use crate::topics::{ChangeKind, TopicError};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use throughline_redact::redact;
 
 pub(super) fn run(tool: &MemoryFiles, input: &Value, now: Timestamp) -> Result<String, String> {
     let text = |name: &str| -> Result<&str, String> {

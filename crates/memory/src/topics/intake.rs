@@ -3,8 +3,8 @@
 use super::error::TopicError;
 use super::yaml::one_line;
 use super::{Change, Meta, NewTopic, TopicType};
-use throughline_redact::redact;
 use throughline_core::text::head;
+use throughline_redact::redact;
 
 /// Characters that a memory's parts have at most.
 const NAME: usize = 120;
@@ -52,9 +52,8 @@ pub(super) fn change(change: Change) -> Result<TakenChange, TopicError> {
     let mut redacted = Vec::new();
     let Change { kind, name, description, body, meta } = change;
     let name = name.map(|name| text(("name", NAME), &one_line(&name))).transpose()?;
-    let description = description
-        .map(|described| text(("description", DESCRIPTION), &one_line(&described)))
-        .transpose()?;
+    let description =
+        description.map(|described| text(("description", DESCRIPTION), &one_line(&described))).transpose()?;
     let body = body.map(|body| text(("text", BODY), &body)).transpose()?;
     let meta = meta.map(|meta| meta.taken_in(&mut redacted)).transpose()?;
     Ok(TakenChange { name, description, kind, body, meta, redacted })

@@ -11,9 +11,9 @@ use super::recorded::ChangeKind;
 use super::store::{TopicStore, topic};
 use super::writing::{Writing, modified_at};
 use super::{Problem, Repair, Saved, Topic};
-use throughline_redact::redact;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use throughline_redact::redact;
 
 impl TopicStore {
     /// Every memory as a whole, newest first, however many there are; and what is not in order. A file that can't be read as text is

@@ -34,7 +34,18 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         kind: "password",
-        keywords: &["credential", "creds", "login", "log in", "账号", "账户", "帐号", "用户名", "凭据", "凭证"],
+        keywords: &[
+            "credential",
+            "creds",
+            "login",
+            "log in",
+            "账号",
+            "账户",
+            "帐号",
+            "用户名",
+            "凭据",
+            "凭证",
+        ],
         pattern: r"(?i)\b(?:credentials?|creds?|log-?ins?|logins?|log in)\b|(?:\xe8\xb4\xa6\xe5\x8f\xb7|\xe8\xb4\xa6\xe6\x88\xb7|\xe5\xb8\x90\xe5\x8f\xb7|\xe7\x94\xa8\xe6\x88\xb7\xe5\x90\x8d)(?:\xe5\x92\x8c|\xe3\x80\x81|/)?(?:\xe5\xaf\x86\xe7\xa0\x81)?|\xe5\x87\xad\xe6\x8d\xae|\xe5\x87\xad\xe8\xaf\x81",
         test: Test::Stated(Stated::Pair),
     },
@@ -46,8 +57,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         kind: "secret",
-        keywords: &["key", "token", "secret", "credential"],
-        pattern: r"(?i)\b(?:keys?|tokens?|secrets?|credentials?)\b",
+        keywords: &["key", "token", "secret", "credential", "凭据", "凭证"],
+        pattern: r"(?i)\b(?:keys?|tokens?|secrets?|credentials?)\b|\xe5\x87\xad\xe6\x8d\xae|\xe5\x87\xad\xe8\xaf\x81",
         test: Test::Stated(Stated::Token),
     },
     Rule {

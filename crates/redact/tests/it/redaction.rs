@@ -185,6 +185,8 @@ proptest! {
     fn twice_is_once_and_no_text_is_too_odd(text in any::<String>(), words in proptest::collection::vec(prop_oneof![
         Just("password=".to_owned()), Just("密码是".to_owned()), Just("://a:".to_owned()), Just("@".to_owned()), Just("\"".to_owned()),
         Just("Bearer ".to_owned()), Just("token: ".to_owned()), Just(format!("ghp_{}", "a1".repeat(18))), Just("é".to_owned()), "[ -~]{0,12}",
+        Just("the password of it is ".to_owned()), Just("密码改成了".to_owned()), Just("\n".to_owned()), Just("\u{200b}".to_owned()), Just("%3d".to_owned()), Just("\\u002d".to_owned()),
+        Just("cGFzc3dvcmQ9aHVudGVyMi1YeQ==".to_owned()), Just("hunter2-Xy".to_owned()), Just(" ".to_owned()), Just("AKIAQ3EG ".to_owned()), Just("RZ5TXW7KPLMN".to_owned()),
         Just("-----BEGIN PRIVATE KEY-----".to_owned()), Just("-----END PRIVATE KEY-----".to_owned()), Just("sk-".to_owned()), "[a-zA-Z0-9]{8,30}",
     ], 0..20)) {
         for text in [text, words.concat()] {

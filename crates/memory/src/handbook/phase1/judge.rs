@@ -10,10 +10,10 @@ use super::transcript::{Passage, Voice};
 use crate::extract::OwnWords;
 use crate::handbook::voice::{is_harmful_command, is_order, is_order_in_subject};
 use crate::handbook::{Basis, Evidence, Extraction, Finding, FindingKind, Reach, TaskOutcome};
-use throughline_redact::redact;
 use std::collections::HashMap;
 use throughline_core::SessionId;
 use throughline_core::text::one_line;
+use throughline_redact::redact;
 
 /// Bullets of one answer that are looked at.
 pub(super) const MOST_BULLETS: usize = 24;

@@ -4,10 +4,10 @@ use super::error::Phase2Error;
 use super::folder::Files;
 use super::paths::{INSTRUCTIONS, NOTES};
 use super::workspace::Workspace;
-use throughline_redact::redact;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use throughline_core::prompt;
+use throughline_redact::redact;
 
 const SEED: &str = include_str!("../../../../../prompts/handbook_notes.md");
 /// Characters of a name's slug.
