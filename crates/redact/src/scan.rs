@@ -73,13 +73,11 @@ pub(super) fn find(text: &[u8]) -> Vec<Find> {
 
 /// Returns whether a secret may begin on a line, given without its end, and go on or stand on the next one.
 pub(super) fn is_open(line: &[u8]) -> bool {
-    /// More than a first part of a token and what may stand behind it.
-    const LAST: usize = 64;
-    let last = &line[line.len().saturating_sub(LAST)..];
+    let last = &line[line.len().saturating_sub(split::LONGEST)..];
     let begins_token = |scanner: &Scanner| {
         scanner.keywords.find_overlapping_iter(last).any(|hit| {
             let owners = scanner.owners.get(hit.pattern().as_usize()).copied().unwrap_or(0);
-            owners & scanner.tokens != 0 && split::ends_in_part(last, hit.start())
+            owners & scanner.tokens != 0 && split::may_go_on(last, hit.start())
         })
     };
     stated::is_open(line) || SCANNER.as_ref().is_some_and(begins_token)

@@ -6,9 +6,12 @@ use std::ops::Range;
 /// Parts of a token at most.
 const PARTS: usize = 6;
 /// Bytes of a token, with what stands between its parts, at most.
-const LONGEST: usize = 600;
+pub(crate) const LONGEST: usize = 600;
 /// A first part of so many bytes is whole: what follows is something else.
 const WHOLE: usize = 36;
+
+/// What ends a string, joins it to the next, or begins a quoted line.
+const SIGNS: &[u8] = b"\"'`+\\>|";
 
 /// A token whose parts were put together.
 pub(crate) struct Joined {
@@ -59,13 +62,23 @@ pub(crate) fn join(text: &[u8], start: usize) -> Option<Joined> {
     (joined.parts.len() > 1).then_some(joined)
 }
 
-/// Returns whether a line ends with what may be the first part of a token.
-pub(crate) fn ends_in_part(line: &[u8], start: usize) -> bool {
-    let end = part_end(line, start);
-    end - start < WHOLE
-        && line[end..].iter().all(|byte| {
-            byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'+' | b'\\' | b'>' | b'|')
-        })
+/// Returns whether a token that begins here may go on behind the end of the line.
+pub(crate) fn may_go_on(line: &[u8], start: usize) -> bool {
+    let mut end = part_end(line, start);
+    if end - start >= WHOLE {
+        return false;
+    }
+    for _ in 0..PARTS {
+        // No line end is in a line: it counts as seen.
+        let Some(next) = behind_break(line, end, &mut 1) else { break };
+        let next_end = part_end(line, next);
+        if next_end == next || !is_random(&line[next..next_end]) {
+            return false;
+        }
+        end = next_end;
+    }
+    let is_between = |byte: &u8| byte.is_ascii_whitespace() || SIGNS.contains(byte);
+    line[end..].iter().all(is_between)
 }
 
 fn part_end(text: &[u8], start: usize) -> usize {
@@ -83,7 +96,7 @@ fn behind_break(text: &[u8], end: usize, lines: &mut usize) -> Option<usize> {
         match byte {
             b'\n' if *lines == 0 => (*lines, blanks) = (1, 0),
             b' ' | b'\t' | b'\r' if blanks < 12 => blanks += 1,
-            b'"' | b'\'' | b'`' | b'+' | b'\\' | b'>' | b'|' if signs < 5 => signs += 1,
+            byte if SIGNS.contains(byte) && signs < 5 => signs += 1,
             _ => break,
         }
         at += 1;
