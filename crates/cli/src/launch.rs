@@ -81,7 +81,7 @@ impl AgentFlags {
         permissions.allow.extend(self.allow.iter().cloned());
         permissions.deny.extend(self.deny.iter().cloned());
         permissions.folders.extend(self.add_dir.iter().cloned());
-        if let Some(store) = crate::handbook::store_variable() {
+        if let Some(store) = crate::handbook::store_variable()? {
             loaded.config.memory.handbook.store = Some(store);
         }
         Ok(loaded)

@@ -335,6 +335,7 @@ fn told(error: TopicError) -> String {
         | TopicError::NoChange { .. }
         | TopicError::NotUndone { .. }
         | TopicError::NotMerged { .. }
+        | TopicError::Credential { .. }
         | TopicError::Changed { .. }) => format!("Error: {error}"),
     }
 }
