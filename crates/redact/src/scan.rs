@@ -334,6 +334,7 @@ fn compiled<'a>(cell: &'a OnceLock<Option<Regex>>, rule: &Rule) -> Option<&'a Re
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used, clippy::panic, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -351,5 +352,68 @@ mod tests {
             }
             assert!(rule.kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", rule.kind);
         }
+    }
+
+    /// A text with its templates filled in: see `tests/data/rules.txt`.
+    fn fill(text: &str) -> String {
+        let mut text = text.replace("{begin}", &format!("-----BEGIN {} KEY-----", "PRIVATE"));
+        text = text.replace("{end}", &format!("-----END {} KEY-----", "PRIVATE"));
+        for (letter, alphabet) in [
+            ('A', "a1B2c3D4e5F6g7H8j9K"),
+            ('H', "0f1e2d3c4b5a69788796a5b4c3d2e1f0"),
+            ('B', "Q3EGRZ5TXW7KPLMN"),
+        ] {
+            let opening = format!("{{{letter}");
+            while let Some((start, length, end)) = text.match_indices(&opening).find_map(|(start, _)| {
+                let end = start + text[start..].find('}')?;
+                Some((start, text[start + 2..end].parse().ok()?, end))
+            }) {
+                text.replace_range(start..=end, &alphabet.chars().cycle().take(length).collect::<String>());
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn every_rule_finds_its_examples_and_leaves_the_others() {
+        let mut rules = rules::all().enumerate();
+        let mut current = None;
+        let mut seen = (true, true);
+        for line in include_str!("../tests/data/rules.txt").lines().filter(|line| !line.starts_with('#')) {
+            if let Some(kind) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                assert_eq!(seen, (true, true), "the rule before {kind} needs a + and a -");
+                seen = (false, false);
+                current = rules.next();
+                assert_eq!(current.map(|(_, rule)| rule.kind), Some(kind));
+                continue;
+            }
+            let (order, rule) = current.expect("a kind comes first");
+            let (sign, text) = line.split_at_checked(2).expect("a sign and a blank");
+            let text = fill(text);
+            let regex = compiled(&OnceLock::new(), rule).cloned().expect("it compiles");
+            let mut finds = Vec::new();
+            Candidate { order, rule, regex: &regex }.find(text.as_bytes(), text.as_bytes(), &mut finds);
+            match sign {
+                "+ " => {
+                    assert!(!finds.is_empty(), "rule {order} ({}) misses {text}", rule.kind);
+                    let lower = text.to_lowercase();
+                    assert!(
+                        rule.keywords.iter().any(|word| lower.contains(word)),
+                        "no keyword of rule {order}: {text}"
+                    );
+                    seen.0 = true;
+                }
+                "- " => {
+                    assert!(finds.is_empty(), "rule {order} ({}) takes {text}", rule.kind);
+                    seen.1 = true;
+                }
+                other => panic!("{other:?} is no sign"),
+            }
+        }
+        assert_eq!(
+            (seen, rules.next().map(|(_, rule)| rule.pattern)),
+            ((true, true), None),
+            "every rule has a block"
+        );
     }
 }

@@ -122,7 +122,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "authorization",
         keywords: &["signature="],
-        pattern: r"\bCredential=\S{1,200}?Signature=([a-f0-9]{64})",
+        pattern: r"\bCredential=[^\n]{1,400}?Signature=([a-f0-9]{64})",
         test: Test::Form,
     },
     Rule {
@@ -188,7 +188,7 @@ pub(super) const RULES: &[Rule] = &[
         kind: "secret",
         keywords: SECRET_WORDS,
         pattern: concat!(r"(?i)<[a-z:_-]{0,30}", secret!(), r"[^<>]{0,60}>([^\s<>]{12,400})</"),
-        test: Test::Mixed(8),
+        test: Test::Run(8),
     },
     Rule {
         kind: "password",
