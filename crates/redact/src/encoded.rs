@@ -78,7 +78,7 @@ fn pairs(text: &[u8], from: usize, around: usize) -> Option<Encoded> {
 /// Decodes a run of hex or base64 to text.
 fn decode(run: &[u8]) -> Option<String> {
     let run = &run[..run.len().min(LONGEST)];
-    if run.len() % 2 == 0 && run.iter().all(u8::is_ascii_hexdigit) {
+    if run.len().is_multiple_of(2) && run.iter().all(u8::is_ascii_hexdigit) {
         let bytes = run.chunks_exact(2).filter_map(|pair| Some(hex(pair[0])? << 4 | hex(pair[1])?));
         return readable(bytes.collect());
     }

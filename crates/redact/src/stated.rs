@@ -48,16 +48,23 @@ pub(crate) fn value(kind: Stated, word: &Word<'_>) -> Option<Range<usize>> {
     if kind == Stated::Token && last_word(before).is_some_and(|last| is_any(last, OTHER_KEYS)) {
         return None;
     }
+    // "pass" is a verb more often than not.
+    let may_be_verb = word.text[word.span.clone()].eq_ignore_ascii_case(b"pass");
     let found = |range: Range<usize>| range.start + word.span.end..range.end + word.span.end;
     for link in patterns.link.find_iter(rest) {
         let gap = &rest[..link.start()];
         if gap.len() > GAP || !is_prose(gap) || CHINESE_PARTS.iter().any(|part| gap.contains(part)) {
             break;
         }
-        // `password=VALUE` has rules of its own; a sign behind a list belongs to its last part.
+        let is_noun = gap.is_empty() || [" for ", " of ", " on "].iter().any(|start| gap.starts_with(start));
+        if may_be_verb && !is_noun {
+            break;
+        }
+        // `password=VALUE` and `token: VALUE` have rules of their own; a sign behind a list belongs to its last part.
         let is_sign = link.as_str().trim().chars().all(|c| !c.is_alphanumeric());
         let is_assigned = gap.is_empty() && link.as_str() == "=" && !rest[link.end()..].starts_with(' ');
-        if is_assigned || is_sign && gap.contains(',') {
+        let is_field = kind == Stated::Token && is_sign && gap.is_empty();
+        if is_assigned || is_field || is_sign && gap.contains(',') {
             continue;
         }
         let is_change = matches!(link.as_str().trim().to_ascii_lowercase().as_str(), "to" | "as" | "with");
@@ -73,6 +80,10 @@ pub(crate) fn value(kind: Stated, word: &Word<'_>) -> Option<Range<usize>> {
         {
             return Some(value);
         }
+    }
+    let is_flag = before.ends_with(['-', '_']);
+    if may_be_verb || is_flag {
+        return None;
     }
     let is_told = patterns.telling.is_match(before);
     let behind = Behind { text: rest, at: 0 };
@@ -121,7 +132,8 @@ impl Behind<'_> {
         // The end of emphasis is not part of the value.
         let text = if self.text[..start].ends_with('*') { text.trim_end_matches('*') } else { text };
         let next = self.text[start + text.len()..].chars().next();
-        if kind != Stated::Pair && is_credential(kind, text, next) {
+        let is_quoted_word = kind == Stated::Password && quoted.is_some() && is_word(text);
+        if kind != Stated::Pair && (is_credential(kind, text, next) || is_quoted_word) {
             return Some(start..start + text.len());
         }
         // `admin/VALUE`, `admin:VALUE`, "admin and VALUE".
@@ -141,8 +153,13 @@ impl Behind<'_> {
             return None;
         }
         let groups = patterns.beside.captures(self.text)?;
-        let found = groups.name("marked").or_else(|| groups.name("plain").filter(|_| is_told))?;
+        let found = groups.name("marked").or_else(|| groups.name("plain"))?;
         let text = judge::without_stop(Test::Loose, found.as_str());
+        // Without "use" or such in front, names of code must not do.
+        let is_no_name = text.contains(|c: char| !c.is_ascii_alphanumeric()) || judge::changes(text) >= 3;
+        if groups.name("plain").is_some() && !is_told && !is_no_name {
+            return None;
+        }
         let is_strong = text.len() >= 8 && text.contains(|c: char| c.is_ascii_digit());
         (is_strong && is_credential(kind, text, None)).then(|| found.start()..found.start() + text.len())
     }
@@ -211,6 +228,15 @@ fn is_one_value(text: &str) -> bool {
             && !text.contains([':', '.', ',', '(', '`', '*'])
 }
 
+/// Returns whether a text in quotes is a word that may be a password: no state, and nothing that a password has.
+fn is_word(text: &str) -> bool {
+    text.len() >= 6
+        && text.bytes().all(|byte| byte.is_ascii_lowercase())
+        && !["ed", "ing", "able", "ible"].iter().any(|ending| text.ends_with(ending))
+        && !is_any(text, PARTS)
+        && judge::is_secret(Test::NoStandIn, text, None)
+}
+
 /// Returns whether a value is a password of digits only.
 fn is_number(value: &str) -> bool {
     (6..=12).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit())
@@ -250,6 +276,12 @@ fn is_term(value: &str) -> bool {
 
 /// Returns whether the words between a credential word and its link are prose: no code, no other sentence.
 fn is_prose(gap: &str) -> bool {
+    // What was masked before is one word.
+    if let Some((before, rest)) = gap.split_once(MARK)
+        && let Some((_, behind)) = rest.split_once(']')
+    {
+        return is_prose(before) && is_prose(behind);
+    }
     let begins = gap.chars().next().is_none_or(|first| {
         first.is_whitespace()
             || matches!(first, ',' | '(' | '，' | '（' | '、' | '*' | '\'' | '’')
@@ -638,18 +670,18 @@ struct Patterns {
 
 /// Patterns are constants; a test checks that all of them compile.
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
-    let link = r"(?i:\b(?:is|was|are|were|be|becomes?|became|equals|reads|ist|est|es|to|as|with)\b|\s?(?:=>|->|:=|==?|:)|是|为|為|成了?|等于|叫做?|：|＝|→|は|[?？]\s)";
+    let link = r"(?i:\b(?:is|was|are|were|be|becomes?|became|equals|reads|ist|est|es|to|as|with)\b|\s?(?:=>|->|:=|==?|:)|是|为|為|成了?|等于|叫做?|：|＝|→|は|['’]s\s|[?？]\s|(?:改|换|還|还)(?:回|到))";
     let adverbs = r"(?i:\s*(?:now|still|currently|just|simply|again|actually|set to|changed to|called|today|现在|了|即|就是)\b)?";
     Some(Patterns {
         link: Regex::new(link).ok()?,
         value: Regex::new(&format!(
-            r#"^{adverbs}\s*[:：]?(?:\s|\\+n|\*|_){{0,8}}(?:\\{{0,3}}["'`“‘「『<(]{{1,3}}(?P<quoted>[^"'`”’」』\\\r\n<>]{{4,200}})[\\"'`”’」』>)]|(?P<bare>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{{|}}~-]{{4,200}}))"#
+            r#"^{adverbs}\s*[:：]?(?:\s|\\+n|\*|_){{0,8}}(?:\\{{0,3}}["'`“‘「『]{{1,3}}(?P<quoted>[^"'`”’」』\\\r\n<>]{{4,200}})[\\"'`”’」』]|(?P<bare>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{{|}}~-]{{4,200}}))"#
         ))
         .ok()?,
         alone: Regex::new(r#"^[\s>*|-]{0,12}["'`*]{0,3}([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})["'`*]{0,3}[\s|]*$"#).ok()?,
         pair: Regex::new(r#"^[A-Za-z0-9._@+-]{2,60}["'`]?(?:\s?[/:|、]\s?|\s+(?:and|with|/)\s+(?:password\s+)?|\s?(?:和|以及)\s?)["'`]?([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})"#).ok()?,
         words: Regex::new(r"^[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}\b").ok()?,
-        beside: Regex::new(r#"^(?:\s?[(（]\s?["'`]?(?P<marked>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100})["'`]?\s?[)）]|\s(?:[-–—]\s)?["'`“]?(?P<plain>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100}))"#).ok()?,
+        beside: Regex::new(r#"^(?:(?:\s[(]|\s?（)\s?["'`]?(?P<marked>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100})["'`]?\s?[)）]|\s(?:[-–—]\s)?["'`“]?(?P<plain>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100}))"#).ok()?,
         first_word: Regex::new(r"^[\s_'’-]{1,3}(\w+)").ok()?,
         other_subject: Regex::new(r"(?i)1$|\b(?:commit|hash|sha|digest|checksum|fingerprint|version|length|size|names?|prefix|suffix|types?|ids?|number|count|branch|file|path|column|field|variable|flag|default|error|format|regex|pattern|line|limit|date)\s+(?:of|for|that|which|where|in|with|to|holding|behind)\b[^.,;:]{0,36}$").ok()?,
         change: Regex::new(r"(?i)\b(?:change|reset|set|update|rotate|switch|replace|alter|move|renew)").ok()?,

@@ -39,6 +39,9 @@ pub(super) const RULES: &[Rule] = &[
             "creds",
             "login",
             "log in",
+            "basic auth",
+            "wifi",
+            "wi-fi",
             "账号",
             "账户",
             "帐号",
@@ -46,7 +49,7 @@ pub(super) const RULES: &[Rule] = &[
             "凭据",
             "凭证",
         ],
-        pattern: r"(?i)\b(?:credentials?|creds?|log-?ins?|logins?|log in)\b|(?:\xe8\xb4\xa6\xe5\x8f\xb7|\xe8\xb4\xa6\xe6\x88\xb7|\xe5\xb8\x90\xe5\x8f\xb7|\xe7\x94\xa8\xe6\x88\xb7\xe5\x90\x8d)(?:\xe5\x92\x8c|\xe3\x80\x81|/)?(?:\xe5\xaf\x86\xe7\xa0\x81)?|\xe5\x87\xad\xe6\x8d\xae|\xe5\x87\xad\xe8\xaf\x81",
+        pattern: r"(?i)\b(?:credentials?|creds?|log-?ins?|logins?|log in|basic auth|wi-?fi)\b|(?:\xe8\xb4\xa6\xe5\x8f\xb7|\xe8\xb4\xa6\xe6\x88\xb7|\xe5\xb8\x90\xe5\x8f\xb7|\xe7\x94\xa8\xe6\x88\xb7\xe5\x90\x8d)(?:\xe5\x92\x8c|\xe3\x80\x81|/)?(?:\xe5\xaf\x86\xe7\xa0\x81)?|\xe5\x87\xad\xe6\x8d\xae|\xe5\x87\xad\xe8\xaf\x81",
         test: Test::Stated(Stated::Pair),
     },
     Rule {
