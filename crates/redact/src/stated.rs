@@ -14,6 +14,8 @@ use std::sync::LazyLock;
 const REACH: usize = 640;
 /// Bytes between the credential word and the link.
 const GAP: usize = 110;
+/// Links that are tried: a sentence has no more.
+const LINKS: usize = 8;
 /// Bytes in front of a credential word that can change what the statement is about.
 const BEFORE: usize = 48;
 /// Blank lines, code fences and list marks between a link and a value on a line of its own.
@@ -51,7 +53,7 @@ pub(crate) fn value(kind: Stated, word: &Word<'_>) -> Option<Range<usize>> {
     // "pass" is a verb more often than not.
     let may_be_verb = word.text[word.span.clone()].eq_ignore_ascii_case(b"pass");
     let found = |range: Range<usize>| range.start + word.span.end..range.end + word.span.end;
-    for link in patterns.link.find_iter(rest) {
+    for link in patterns.link.find_iter(rest).take(LINKS) {
         let gap = &rest[..link.start()];
         if gap.len() > GAP || !is_prose(gap) || CHINESE_PARTS.iter().any(|part| gap.contains(part)) {
             break;
