@@ -672,24 +672,39 @@ struct Patterns {
 
 /// Patterns are constants; a test checks that all of them compile.
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
+    // Boundaries of ASCII words: those of Unicode are slow on Chinese.
+    let pattern = |text: &str| Regex::new(&text.replace(r"\b", r"(?-u:\b)")).ok();
     let link = r"(?i:\b(?:is|was|are|were|be|becomes?|became|equals|reads|ist|est|es|to|as|with)\b|\s?(?:=>|->|:=|==?|:)|是|为|為|成了?|等于|叫做?|：|＝|→|は|['’]s\s|[?？]\s|(?:改|换|還|还)(?:回|到))";
-    let adverbs = r"(?i:\s*(?:now|still|currently|just|simply|again|actually|set to|changed to|called|today|现在|了|即|就是)\b)?";
+    let adverbs = r"(?i:\s*(?:(?:now|still|currently|just|simply|again|actually|set to|changed to|called|today)\b|现在|了|即|就是))?";
     Some(Patterns {
-        link: Regex::new(link).ok()?,
-        value: Regex::new(&format!(
+        link: pattern(link)?,
+        value: pattern(&format!(
             r#"^{adverbs}\s*[:：]?(?:\s|\\+n|\*|_){{0,8}}(?:\\{{0,3}}["'`“‘「『]{{1,3}}(?P<quoted>[^"'`”’」』\\\r\n<>]{{4,200}})[\\"'`”’」』]|(?P<bare>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{{|}}~-]{{4,200}}))"#
-        ))
-        .ok()?,
-        alone: Regex::new(r#"^[\s>*|-]{0,12}["'`*]{0,3}([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})["'`*]{0,3}[\s|]*$"#).ok()?,
-        pair: Regex::new(r#"^[A-Za-z0-9._@+-]{2,60}["'`]?(?:\s?[/:|、]\s?|\s+(?:and|with|/)\s+(?:password\s+)?|\s?(?:和|以及)\s?)["'`]?([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})"#).ok()?,
-        words: Regex::new(r"^[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}\b").ok()?,
-        beside: Regex::new(r#"^(?:(?:\s[(]|\s?（)\s?["'`]?(?P<marked>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100})["'`]?\s?[)）]|\s(?:[-–—]\s)?["'`“]?(?P<plain>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100}))"#).ok()?,
-        first_word: Regex::new(r"^[\s_'’-]{1,3}(\w+)").ok()?,
-        other_subject: Regex::new(r"(?i)1$|\b(?:commit|hash|sha|digest|checksum|fingerprint|version|length|size|names?|prefix|suffix|types?|ids?|number|count|branch|file|path|column|field|variable|flag|default|error|format|regex|pattern|line|limit|date)\s+(?:of|for|that|which|where|in|with|to|holding|behind)\b[^.,;:]{0,36}$").ok()?,
-        change: Regex::new(r"(?i)\b(?:change|reset|set|update|rotate|switch|replace|alter|move|renew)").ok()?,
-        telling: Regex::new(r"(?i)\b(?:with|using|use|enter|type|try|via|by|my|our|admin|root|user|temp|temporary|new|old)(?:\s+(?:the|this|my|our|a|new))?\s+$").ok()?,
-        quantity: Regex::new(r"^(?:[$#%{<]|v?\d+(?:\.\d+)+|\d{4}-\d\d|\d{1,2}:\d\d|\d+[-+x%]?[a-zA-Z]{1,14}$|\d+-[a-z]+(?:-[a-z]+)*$|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[a-z]+-\d{1,4}$|[A-Z]+-\d+$|[A-Za-z]\w*\(|[^A-Za-z0-9]*$)").ok()?,
-        open: Regex::new(&format!(r#"(?i)(?:pass|pwd?\b|phrase|log.?in|key|token|secret|cred|login|密码|密碼|口令|密钥|密鑰|秘钥|令牌|凭证|凭据|账号|账户|帐号|用户名|пароль|senha|mot de passe|contraseña|パスワード|비밀번호).{{0,200}}{link}[\s*_`:："']*$"#)).ok()?,
+        ))?,
+        alone: pattern(
+            r#"^[\s>*|-]{0,12}["'`*]{0,3}([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})["'`*]{0,3}[\s|]*$"#,
+        )?,
+        pair: pattern(
+            r#"^[A-Za-z0-9._@+-]{2,60}["'`]?(?:\s?[/:|、]\s?|\s+(?:and|with|/)\s+(?:password\s+)?|\s?(?:和|以及)\s?)["'`]?([!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{6,200})"#,
+        )?,
+        words: pattern(r"^[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}\b")?,
+        beside: pattern(
+            r#"^(?:(?:\s[(]|\s?（)\s?["'`]?(?P<marked>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100})["'`]?\s?[)）]|\s(?:[-–—]\s)?["'`“]?(?P<plain>[!#-&*+./0-9:=?@A-Z\[\]^_a-z{|}~-]{8,100}))"#,
+        )?,
+        first_word: pattern(r"^[\s_'’-]{1,3}(\w+)")?,
+        other_subject: pattern(
+            r"(?i)1$|\b(?:commit|hash|sha|digest|checksum|fingerprint|version|length|size|names?|prefix|suffix|types?|ids?|number|count|branch|file|path|column|field|variable|flag|default|error|format|regex|pattern|line|limit|date)\s+(?:of|for|that|which|where|in|with|to|holding|behind)\b[^.,;:]{0,36}$",
+        )?,
+        change: pattern(r"(?i)\b(?:change|reset|set|update|rotate|switch|replace|alter|move|renew)")?,
+        telling: pattern(
+            r"(?i)\b(?:with|using|use|enter|type|try|via|by|my|our|admin|root|user|temp|temporary|new|old)(?:\s+(?:the|this|my|our|a|new))?\s+$",
+        )?,
+        quantity: pattern(
+            r"^(?:[$#%{<]|v?\d+(?:\.\d+)+|\d{4}-\d\d|\d{1,2}:\d\d|\d+[-+x%]?[a-zA-Z]{1,14}$|\d+-[a-z]+(?:-[a-z]+)*$|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[a-z]+-\d{1,4}$|[A-Z]+-\d+$|[A-Za-z]\w*\(|[^A-Za-z0-9]*$)",
+        )?,
+        open: pattern(&format!(
+            r#"(?i)(?:pass|pwd?\b|phrase|log.?in|key|token|secret|cred|login|密码|密碼|口令|密钥|密鑰|秘钥|令牌|凭证|凭据|账号|账户|帐号|用户名|пароль|senha|mot de passe|contraseña|パスワード|비밀번호).{{0,200}}{link}[\s*_`:："']*$"#
+        ))?,
     })
 });
 
