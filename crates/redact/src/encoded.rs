@@ -83,8 +83,11 @@ fn decode(run: &[u8]) -> Option<String> {
         return readable(bytes.collect());
     }
     // Twelve letters are enough to see that most runs are no text.
-    let head = BASE64.decode(standard(&run[..12])).ok()?;
-    if !head.iter().all(|byte| is_readable(*byte)) {
+    let is_text = |group: &[u8]| {
+        let bits = group.iter().fold(0, |bits, letter| bits << 6 | u32::from(VALUES[usize::from(*letter)]));
+        [bits >> 16, bits >> 8, bits].into_iter().all(|byte| is_readable(byte as u8))
+    };
+    if !run.chunks_exact(4).take(3).all(is_text) {
         return None;
     }
     let whole = if run.len() % 4 == 1 { &run[..run.len() - 1] } else { run };
@@ -124,16 +127,22 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Returns whether base64 and hex are written with a letter.
 fn is_letter(byte: u8) -> bool {
-    LETTERS[usize::from(byte)]
+    VALUES[usize::from(byte)] != NONE
 }
 
-static LETTERS: [bool; 256] = {
-    let mut letters = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let letter = byte as u8;
-        letters[byte] = letter.is_ascii_alphanumeric() || matches!(letter, b'+' | b'/' | b'-' | b'_');
-        byte += 1;
+/// No letter of base64.
+const NONE: u8 = 0xff;
+
+/// The six bits of each letter of base64, in both alphabets.
+static VALUES: [u8; 256] = {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut values = [NONE; 256];
+    let mut at = 0;
+    while at < letters.len() {
+        values[letters[at] as usize] = at as u8;
+        at += 1;
     }
-    letters
+    values[b'-' as usize] = 62;
+    values[b'_' as usize] = 63;
+    values
 };

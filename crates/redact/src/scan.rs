@@ -157,7 +157,7 @@ impl Scanner {
         let mut escapes = Escapes::new(text);
         let mut done = 0;
         while let Some(at) = escapes.next_from(done) {
-            let line = line_of(text, at..at);
+            let line = part_of(text, &line_of(text, at..at), at..at);
             let view = views::view(&text[line.clone()]);
             let mut inside = Vec::new();
             self.find_decoded(&view.bytes, depth - 1, &mut inside);
