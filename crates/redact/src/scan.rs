@@ -334,7 +334,6 @@ fn compiled<'a>(cell: &'a OnceLock<Option<Regex>>, rule: &Rule) -> Option<&'a Re
 }
 
 #[cfg(test)]
-#[allow(clippy::expect_used, clippy::panic, reason = "tests")]
 mod tests {
     use super::*;
 
