@@ -22,8 +22,8 @@ use throughline_ledger::import::{discover_in, import};
 use throughline_ledger::{Home, Reader, SyncPolicy, Writer, list};
 use throughline_memory::handbook::phase1::{Phase1, extract_session};
 use throughline_memory::handbook::{HandbookLimits, HomeId, ProjectKey};
-use throughline_memory::redact::redact;
 use throughline_memory::store::SessionPlace;
+use throughline_redact::redact;
 
 /// What one process took.
 #[derive(Clone, Copy)]

@@ -2,20 +2,21 @@
 //!
 //! Recall and mistakes on the labelled corpus of `throughline_testkit::secrets`, by kind, on seeds that the tests do not use. Cost on the
 //! texts of the recorded sessions: against copying the text with one search for a byte, and against the same patterns each run
-//! over the whole text. How cost grows: eight times the text, and the same as one line of JSON. What is taken out of the recorded sessions
-//! is printed by kind as well: almost all of it would be a mistake.
+//! over the whole text. How cost grows: eight times the text, and the same as one line of JSON. What is masked in the recorded sessions
+//! is printed place by place: almost all of it would be a mistake.
 
 use crate::measure::{alternate, mb, ratio, verdict, verdict_at_least};
 use crate::{Setup, corpus};
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use throughline_memory::redact::{Redactor, patterns, redact};
+use throughline_redact::{Redactor, patterns, redact};
 use throughline_testkit::secrets::{look_alikes, secrets};
 
 pub(crate) fn run(setup: &Setup) -> anyhow::Result<usize> {
     println!("redact: secrets found, mistakes, and cost");
     let each = if setup.quick { 4 } else { 40 };
+    hits(setup)?;
     Ok(found(each) + mistakes(each * 10) + cost(setup)?)
 }
 
@@ -58,18 +59,35 @@ fn mistakes(each: usize) -> usize {
     verdict(&format!("mistakes in {all}"), 100.0 * share(taken, all), 0.5, " %")
 }
 
+/// Prints every distinct hit in the recorded sessions, to be read: almost all of them would be mistakes.
+fn hits(setup: &Setup) -> anyhow::Result<()> {
+    let texts = corpus::texts(&setup.data, if setup.quick { 2 << 20 } else { usize::MAX })?;
+    let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
+    let mut hits: BTreeMap<String, usize> = BTreeMap::new();
+    for text in &texts {
+        let redacted = redact(text);
+        if redacted.is_clean() {
+            continue;
+        }
+        for line in redacted.text().lines() {
+            for (at, _) in line.match_indices("[redacted:") {
+                let start = line.floor_char_boundary(at.saturating_sub(60));
+                let end = line.ceil_char_boundary((at + 60).min(line.len()));
+                *hits.entry(line[start..end].to_owned()).or_default() += 1;
+            }
+        }
+    }
+    println!("  masked in {:.1} MB of recorded sessions: {} places", mb(bytes), hits.values().sum::<usize>());
+    for (hit, times) in &hits {
+        println!("    {times:4}× {hit}");
+    }
+    Ok(())
+}
+
 fn cost(setup: &Setup) -> anyhow::Result<usize> {
     let texts = corpus::texts(&setup.data, if setup.quick { 2 << 20 } else { 16 << 20 })?;
     let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
     let runs = if setup.quick { 3 } else { 7 };
-
-    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
-    for text in &texts {
-        for kind in redact(text).kinds() {
-            *taken.entry(kind).or_default() += 1;
-        }
-    }
-    println!("  taken out of {:.1} MB of recorded sessions: {taken:?}", mb(bytes));
 
     let (ours, copy) = alternate(
         runs,

@@ -83,7 +83,7 @@ impl AgentFlags {
         permissions.deny.extend(self.deny.iter().cloned());
         permissions.folders.extend(self.add_dir.iter().cloned());
         permissions.folders.iter().for_each(|folder| ProgramSearch::exclude(folder));
-        if let Some(store) = crate::handbook::store_variable() {
+        if let Some(store) = crate::handbook::store_variable()? {
             loaded.config.memory.handbook.store = Some(store);
         }
         Ok(loaded)

@@ -3,7 +3,7 @@
 //! [`notes`]: the running summary of one session, kept up to date in the background by a model or from facts alone, and skills
 //! made of it. [`topics`]: what is remembered of a project beyond its sessions, a file each; [`Memories`]: those of a project, of a
 //! team and of everywhere together; [`usage`]: when they were shown and used. [`Project`]: whose they are.
-//! [`handbook`]: what old sessions taught, over a [`store`] of jobs. [`redact()`](redact::redact): secrets stay out of all of it.
+//! [`handbook`]: what old sessions taught, over a [`store`] of jobs. Credentials are kept out of all of it by [`throughline_redact`].
 //!
 //! ```
 //! use throughline_core::tokens::Counter;
@@ -53,7 +53,6 @@ pub mod memory_tool;
 pub mod notes;
 mod project;
 pub mod recall;
-pub mod redact;
 pub mod skill;
 pub mod store;
 pub mod topics;

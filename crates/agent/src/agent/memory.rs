@@ -62,6 +62,7 @@ fn is_for_the_user(why: &Refusal) -> bool {
         | Refusal::Ambiguous { .. }
         | Refusal::TooBroad
         | Refusal::NoMemory { .. }
+        | Refusal::Credential(_)
         | Refusal::Cap
         | Refusal::Malformed(_)
         | Refusal::Folder(_) => false,

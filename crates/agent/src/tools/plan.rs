@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use throughline_core::{ToolDefinition, prompt, text};
 use throughline_ledger::write_private;
-use throughline_memory::redact::redact;
 use throughline_model::BoxFuture;
+use throughline_redact::redact;
 
 /// The name by which the model calls it. The turn loop knows it: it asks the user, and changes the mode.
 pub const EXIT_PLAN_MODE: &str = "ExitPlanMode";

@@ -80,7 +80,7 @@ fn furnished(world: World) -> World {
 /// A store that has an output of the old session.
 async fn stocked(world: &World) -> Arc<dyn Store> {
     let path = world.home().root().join("handbooks/store.db");
-    let store = open(&path.to_string_lossy(), StoreClock::Server).await.unwrap();
+    let store = open(&path.to_string_lossy().parse().unwrap(), StoreClock::Server).await.unwrap();
     let home = HomeId::of(&world.home()).unwrap();
     let (project, ledger) = (key(world), "x.jsonl".to_owned());
     let wanted = Wanted::Extract {

@@ -107,11 +107,10 @@ async fn secrets_are_not_kept_and_the_model_is_told() {
     let house = House::new();
     let text = "The staging database is postgres://app:hunter2@db.test/x";
     let said = house
-        .done(json!({"action": "add", "type": "reference", "name": "Staging", "description": "Where staging is", "text": text}))
+        .failed(json!({"action": "add", "type": "reference", "name": "Staging", "description": "Where staging is", "text": text}))
         .await;
-    assert!(said.contains("taken out: url-password"), "{said}");
-    let read = house.done(json!({"action": "search", "query": "staging"})).await;
-    assert!(!read.contains("hunter2") && read.contains("[redacted:url-password]"));
+    assert!(said.contains("credential (url-password)") && !said.contains("hunter2"), "{said}");
+    assert!(house.index().is_empty());
 }
 
 #[tokio::test]

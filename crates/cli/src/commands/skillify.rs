@@ -17,8 +17,8 @@ use throughline_engine::session::{Frame, notes_file};
 use throughline_ledger::session_of;
 use throughline_memory::ByModel;
 use throughline_memory::notes::{Author, SkillLimits, Skillified, Skillify, skillify};
-use throughline_memory::redact::redact;
 use throughline_model::{CancelToken, Caps, Model, Prefix, Tail};
+use throughline_redact::redact;
 
 /// Make a reusable skill of a session: its notes and the user's messages become a SKILL.md.
 ///

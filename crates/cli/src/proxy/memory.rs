@@ -16,7 +16,8 @@ pub(crate) fn options(context: &Context, config: &Config) -> Option<MemoryOption
         return None;
     }
     let mut settings = config.memory.clone();
-    settings.handbook.store = store_variable().or(settings.handbook.store);
+    let variable = store_variable().inspect_err(|error| warn(&format!("{error:#}"))).ok().flatten();
+    settings.handbook.store = variable.or(settings.handbook.store);
     let (wording, problems) = Wording::load(context.home.root());
     problems.iter().for_each(|problem| warn(problem));
     let governor = Governor::open(context.home.root(), config.governor.clone());

@@ -271,8 +271,16 @@ fn a_worker_does_what_is_due_and_ends() {
 fn a_store_that_is_none_is_told_without_its_password() {
     let office = Office::new();
     let (code, _, error) = office.ends(&["worker", "--once", "--store", "mysql://me:hunter2@db/x"]);
-    assert!(code == 1 && error.contains("no store is at mysql://"), "{error}");
+    assert!(code == 1 && error.contains("unknown scheme"), "{error}");
     assert!(!error.contains("hunter2"), "{error}");
+    // Neither by flag nor by environment does anything else become a file.
+    for address in ["hunter2", "me:hunter2@db/x", "host=db password=hunter2"] {
+        let (code, _, error) = office.ends(&["worker", "--once", "--store", address]);
+        assert!(code == 1 && error.contains("absolute path"), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    let made: Vec<_> = fs::read_dir(&office.app).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!made.iter().any(|name| name.to_string_lossy().contains("hunter2")), "{made:?}");
     let file = office.machine.dir.path().join("no-store.db");
     fs::write(&file, "this is not a database, and is left alone").unwrap();
     let (code, _, error) = office.ends(&["memory", "build", "--store", &file.to_string_lossy()]);

@@ -99,17 +99,26 @@ fn m4_a_near_duplicate_is_told_with_what_to_do() {
 }
 
 #[test]
-fn secrets_are_not_kept_and_that_is_told() {
+fn refuses_memories_with_credentials() {
     let room = Room::new();
-    let output = room
-        .command(&["add", "--json", "Staging is at postgres://app:s3cr3t-Pw@db.internal/main"])
-        .output()
-        .unwrap();
-    let saved: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(saved["redacted"][0], "url-password");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("secrets are not kept"));
-    let file = fs::read_to_string(saved["path"].as_str().unwrap()).unwrap();
-    assert!(!file.contains("s3cr3t"), "{file}");
+    for (text, value) in [
+        ("Staging is at postgres://app:s3cr3t-Pw@db.internal/main", "s3cr3t-Pw"),
+        ("the password of the staging admin is hunter2-Xy", "hunter2-Xy"),
+        ("API key for maps is 9f8e7d6c5b4a39281706f5e4d3c2b1a0", "9f8e7d6c"),
+        ("密码改成了 hunter2-Xy", "hunter2-Xy"),
+        ("our DB passphrase, since Monday, is: blue7Tiger!x", "blue7Tiger"),
+        ("cGFzc3dvcmQ9aHVudGVyMi1YeQ==", "cGFzc3dv"),
+        ("70617373776f72643d68756e746572322d5879", "70617373"),
+        ("password%3Dhunter2-Xy", "hunter2-Xy"),
+        ("pass\u{200b}word=hunter2-Xy", "hunter2-Xy"),
+    ] {
+        let (code, out, error) = room.fails(&["add", text]);
+        assert!(code == 1 && error.contains("holds a credential"), "{text}: {error}");
+        assert!(!out.contains(value) && !error.contains(value), "{out}{error}");
+    }
+    assert_eq!(room.json(&["list"])["total"], 0);
+    room.add(&["Rotate the API key every 90 days"]);
+    assert_eq!(room.json(&["list"])["total"], 1);
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Chaos<'_> {
         for n in 0..self.sessions {
             session(&home, n, n % self.projects.max(1))?;
         }
-        let store = open(&self.database.address(), StoreClock::Server).await?;
+        let store = open(&self.database.address().parse()?, StoreClock::Server).await?;
         self.enqueue(&home, &id, store.as_ref()).await?;
         let began = Instant::now();
         let mut seen = Seen::default();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use throughline_ledger::Home;
 use throughline_memory::handbook::HandbookLimits;
-use throughline_memory::store::{self, LazyStore, StoreClock};
+use throughline_memory::store::{self, LazyStore, StoreAddress, StoreAddressError, StoreClock};
 use throughline_memory::topics::Lifetimes;
 use throughline_memory::{MemoryPlaces, Tier};
 use throughline_model::Secret;
@@ -57,7 +57,7 @@ pub struct HandbookSettings {
     pub extract_model: Option<String>,
     /// The model that writes handbooks. Unset: the same.
     pub consolidation_model: Option<String>,
-    /// Where the work is kept: a Postgres address, or a file. Unset: a file in the home folder.
+    /// Where the work is kept: see [`StoreAddress`]. Unset: a file in the home folder.
     pub store: Option<Secret>,
     /// The figures.
     pub limits: HandbookLimits,
@@ -156,9 +156,12 @@ impl Default for HandbookSettings {
 }
 
 impl HandbookSettings {
-    /// Where the work is kept: an address of Postgres, or a file.
-    pub fn store_address(&self, home: &Home) -> Secret {
-        self.store.clone().unwrap_or_else(|| Secret::new(home.root().join(STORE).to_string_lossy()))
+    /// The address of the store. The configuration is checked when it is loaded; what takes its place later is checked here.
+    pub fn store_address(&self, home: &Home) -> Result<StoreAddress, StoreAddressError> {
+        match &self.store {
+            Some(store) => store.expose().parse(),
+            None => StoreAddress::in_folder(home.root(), STORE),
+        }
     }
 
     /// The store, to be opened when it is needed.
@@ -166,19 +169,13 @@ impl HandbookSettings {
         let address = self.store_address(home);
         LazyStore::new(Arc::new(move || {
             let address = address.clone();
-            Box::pin(async move { store::open(address.expose(), StoreClock::Server).await })
+            Box::pin(async move { store::open(&address?, StoreClock::Server).await })
         }))
     }
 
     fn check(&self) -> Result<(), String> {
         if let Some(store) = self.store.as_ref().map(Secret::expose) {
-            let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| store.starts_with(scheme));
-            if !is_address && !std::path::Path::new(store).is_absolute() {
-                // It is not shown: it may hold a password.
-                return Err(
-                    "`store` is an address that begins with postgres://, or an absolute path".to_owned()
-                );
-            }
+            store.parse::<StoreAddress>().map_err(|error| format!("`store`: {error}"))?;
         }
         let limits = &self.limits;
         let least = [

@@ -3,11 +3,11 @@
 use super::error::ExchangeError;
 use super::plan::{Action, Op, Plan, Step};
 use super::topics;
-use crate::redact::redact;
 use crate::topics::raw::{Likeness, one_line};
 use crate::topics::{By, Meta, NewTopic, Source, TopicType};
 use jiff::Timestamp;
 use throughline_core::text::head;
+use throughline_redact::redact;
 
 /// Characters of a body that is taken in, as the folder has it.
 const BODY: usize = 50_000;

@@ -9,7 +9,7 @@
 //! **Twice is once.** What was sent and taken is remembered by hash in `.throughline/exchange.json` of our folder: a second
 //! export or import changes nothing, what came from us does not come back as new, and what was forgotten here is not taken again.
 //!
-//! Text from elsewhere is data, and [redacted](crate::redact) on its way in and out.
+//! Text from elsewhere is data, and [redacted](throughline_redact) on its way in and out.
 //!
 //! ```
 //! use throughline_memory::exchange::{Action, Exchange, Other, Proposals};
@@ -49,10 +49,10 @@ mod sections;
 pub use error::ExchangeError;
 pub use plan::{Action, Plan, Proposals, Report, Step};
 
-use crate::redact::redact;
 use crate::topics::{Aged, Topic, TopicStore, TopicType, raw};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
+use throughline_redact::redact;
 
 /// The other side.
 #[derive(Clone, Debug, PartialEq, Eq)]

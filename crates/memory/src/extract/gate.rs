@@ -319,6 +319,9 @@ fn is_about_same(body: &str, topic: &Topic) -> bool {
 fn folder(error: MemoriesError) -> Refusal {
     match error {
         MemoriesError::Topic(TopicError::NoTopic { file }) => Refusal::NoMemory { file },
+        refused @ MemoriesError::Topic(TopicError::Credential { .. }) => {
+            Refusal::Credential(refused.to_string())
+        }
         other @ (MemoriesError::NoTier { .. } | MemoriesError::Topic(_) | MemoriesError::Usage(_)) => {
             Refusal::Folder(other.to_string())
         }

@@ -75,8 +75,7 @@ impl Proposal {
 /// A line for reports, without secrets.
 pub(super) fn label_of(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let head: String = line.chars().take(120).collect();
-    crate::redact::redact(&head).into_text()
+    throughline_redact::redact(&line).text().chars().take(120).collect()
 }
 
 /// What was done.

@@ -57,6 +57,9 @@ pub enum Refusal {
         /// The file that was named.
         file: String,
     },
+    /// It holds a credential's value.
+    #[error("{0}")]
+    Credential(String),
     /// Enough was written for one turn.
     #[error("enough was written in one turn")]
     Cap,

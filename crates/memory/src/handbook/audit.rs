@@ -5,13 +5,13 @@
 
 use super::shelf::Shelved;
 use super::{Evidence, EvidenceKey};
-use crate::redact::redact;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::PathBuf;
 use throughline_core::{MessageId, Record, SessionId};
 use throughline_ledger::{Home, LedgerError, Reader, list};
+use throughline_redact::redact;
 
 /// What an audit found.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -6,12 +6,12 @@ use super::listing::listing;
 use super::loose::{self, There};
 use super::path::{Place, ROOT};
 use super::visible;
-use crate::redact::redact;
 use crate::topics::raw::INDEX_FILE;
 use crate::topics::{ChangeKind, TopicError};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use throughline_redact::redact;
 
 pub(super) fn run(tool: &MemoryFiles, input: &Value, now: Timestamp) -> Result<String, String> {
     let text = |name: &str| -> Result<&str, String> {
@@ -278,7 +278,7 @@ fn names(place: &Place) -> Vec<String> {
     }
 }
 
-/// What may be written: not too long, and without secrets.
+/// Checks what is to be written: not too long, and no credential in it.
 fn allowed(tool: &MemoryFiles, path: &str, text: &str) -> Result<String, String> {
     let most = tool.limits.file_bytes;
     if text.len() > most {
@@ -287,7 +287,14 @@ fn allowed(tool: &MemoryFiles, path: &str, text: &str) -> Result<String, String>
             text.len()
         ));
     }
-    Ok(redact(text).into_text())
+    let clean = redact(text);
+    if !clean.is_clean() {
+        return Err(format!(
+            "Error: File {path} would hold a credential ({}); memories never keep credentials: leave the value out, and say where it is kept instead",
+            clean.distinct_kinds().join(", ")
+        ));
+    }
+    Ok(clean.into_text())
 }
 
 fn loose_files(tool: &MemoryFiles, most: usize) -> usize {
@@ -328,6 +335,7 @@ fn told(error: TopicError) -> String {
         | TopicError::NoChange { .. }
         | TopicError::NotUndone { .. }
         | TopicError::NotMerged { .. }
+        | TopicError::Credential { .. }
         | TopicError::Changed { .. }) => format!("Error: {error}"),
     }
 }

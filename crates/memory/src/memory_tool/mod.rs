@@ -8,7 +8,7 @@
 //! nothing can be passed off as the user's words. A frontmatter that was made for a file which came without one is not shown either.
 //!
 //! **Confined.** Paths are taken apart and checked by name; hidden files, ours among them, are not there; nothing is read, listed
-//! or written through a link. Sizes and numbers are bounded, secrets are [redacted](crate::redact) on write, what is deleted is put away.
+//! or written through a link. Sizes and numbers are bounded, credentials are [refused](throughline_redact) on write, what is deleted is put away.
 //!
 //! ```
 //! use serde_json::json;

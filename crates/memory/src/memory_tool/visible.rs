@@ -1,11 +1,11 @@
 //! What of a memory's file a model sees and writes: all but what is ours.
 
 use super::MemoryFiles;
-use crate::redact::redact;
 use crate::topics::raw::{front_of, meta_of, one_line, parted, scalar, with_meta};
 use crate::topics::{By, Meta, Source, TopicType};
 use jiff::Timestamp;
 use throughline_core::text::head;
+use throughline_redact::redact;
 
 /// Characters that describe a memory which came without a description.
 const DESCRIBED: usize = 200;

@@ -12,6 +12,7 @@
 //!
 //! **The store's clock decides** when a lease is over: the database server's where many machines share one.
 
+mod address;
 mod clock;
 mod job;
 mod lazy;
@@ -22,13 +23,14 @@ mod postgres;
 mod sql;
 mod sqlite;
 
+pub use address::{StoreAddress, StoreAddressError};
 pub use clock::StoreClock;
 pub use job::{
     Claim, Enqueued, Failure, Held, Job, JobKey, JobKind, JobState, Lease, OwnerToken, SessionPlace, Tries,
     Wanted, Watermark, WorkerId,
 };
 pub use lazy::{LazyStore, OpenStore};
-pub use open::{is_postgres, open};
+pub use open::open;
 pub use output::{Cited, Consolidated, Cost, Edition, Extracted, Output, Pruned, Run, RunOutcome, Source};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
@@ -140,6 +142,9 @@ pub enum StoreError {
         /// The newest known.
         known: u32,
     },
+    /// Its address is none.
+    #[error(transparent)]
+    Address(#[from] StoreAddressError),
     /// It is damaged, or refuses.
     #[error("the store {place} cannot {what}: {why}")]
     Broken {
@@ -157,7 +162,7 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Busy(_) => true,
-            Self::Newer { .. } | Self::Broken { .. } => false,
+            Self::Newer { .. } | Self::Address(_) | Self::Broken { .. } => false,
         }
     }
 }

@@ -1,28 +1,21 @@
 //! Opening a store by its address.
 
-use super::{SqliteStore, Store, StoreClock, StoreError};
-use std::path::PathBuf;
+use super::{SqliteStore, Store, StoreAddress, StoreClock, StoreError};
 use std::sync::Arc;
 
-/// Opens a store by its address: PostgreSQL for `postgres://…` and `postgresql://…`, else SQLite in the file of that path. It is made, or
-/// brought up to date, as need be.
-pub async fn open(address: &str, clock: StoreClock) -> Result<Arc<dyn Store>, StoreError> {
-    if is_postgres(address) {
-        return postgres(address, clock).await;
-    }
-    let path = PathBuf::from(address);
+/// Opens a store by its address. It is created, or migrated, if necessary.
+pub async fn open(address: &StoreAddress, clock: StoreClock) -> Result<Arc<dyn Store>, StoreError> {
+    let path = match address {
+        StoreAddress::Postgres(url) => return postgres(url.expose(), clock).await,
+        StoreAddress::File(path) => path.clone(),
+    };
     let opened = tokio::task::spawn_blocking(move || SqliteStore::open(&path, clock)).await;
     match opened {
         Ok(store) => Ok(Arc::new(store?)),
         Err(error) => {
-            Err(StoreError::Broken { place: address.to_owned(), what: "be opened", why: error.to_string() })
+            Err(StoreError::Broken { place: address.to_string(), what: "be opened", why: error.to_string() })
         }
     }
-}
-
-/// Whether an address means PostgreSQL.
-pub fn is_postgres(address: &str) -> bool {
-    ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme))
 }
 
 #[cfg(feature = "postgres")]

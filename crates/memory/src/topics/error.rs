@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use throughline_ledger::LedgerError;
+use throughline_redact::Redacted;
 
 /// Why a memory can't be read or written. What is on disk stays as it is.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +58,14 @@ pub enum TopicError {
         length: usize,
         /// How long it may be.
         limit: usize,
+    },
+    /// A part of a memory holds a credential's value.
+    #[error("the {what} holds a credential ({}); memories never keep credentials: leave the value out, and say where it is kept instead", kinds.join(", "))]
+    Credential {
+        /// Which part.
+        what: &'static str,
+        /// What was found, each kind once.
+        kinds: Vec<&'static str>,
     },
     /// A file is larger than memories ever are.
     #[error("{} has {bytes} bytes, over the limit of {limit}; shorten it or move it away", path.display())]
@@ -131,6 +140,11 @@ pub enum TopicError {
 }
 
 impl TopicError {
+    /// Refuses a part in which a credential was found.
+    pub(super) fn credential(what: &'static str, found: &Redacted) -> Self {
+        Self::Credential { what, kinds: found.distinct_kinds() }
+    }
+
     /// For `map_err`.
     pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();

@@ -1,10 +1,10 @@
-//! Takes in the parts of a memory: checked, and without secrets.
+//! Takes in the parts of a memory: checked. A part with a credential in it is refused.
 
 use super::error::TopicError;
 use super::yaml::one_line;
 use super::{Change, Meta, NewTopic, TopicType};
-use crate::redact::redact;
 use throughline_core::text::head;
+use throughline_redact::redact;
 
 /// Characters that a memory's parts have at most.
 const NAME: usize = 120;
@@ -17,7 +17,7 @@ const FIRST: usize = 200;
 /// A memory that may be written.
 pub(super) struct Taken {
     pub(super) topic: NewTopic,
-    /// The kinds of secrets that were taken out.
+    /// The kinds of secrets that were taken out of its sources.
     pub(super) redacted: Vec<&'static str>,
 }
 
@@ -28,20 +28,20 @@ pub(super) struct TakenChange {
     pub(super) kind: Option<TopicType>,
     pub(super) body: Option<String>,
     pub(super) meta: Option<Meta>,
-    /// The kinds of secrets that were taken out.
+    /// The kinds of secrets that were taken out of its sources.
     pub(super) redacted: Vec<&'static str>,
 }
 
 /// Takes in a new memory.
 pub(super) fn topic(new: NewTopic) -> Result<Taken, TopicError> {
     let mut redacted = Vec::new();
-    let body = text(("text", BODY), &new.body, &mut redacted)?;
-    let name = text(("name", NAME), &one_line(&new.name), &mut redacted)?;
+    let body = text(("text", BODY), &new.body)?;
+    let name = text(("name", NAME), &one_line(&new.name))?;
     let described = one_line(&new.description);
     let description = if described.is_empty() {
         head(&one_line(first_line(&body)), FIRST).to_owned()
     } else {
-        text(("description", DESCRIPTION), &described, &mut redacted)?
+        text(("description", DESCRIPTION), &described)?
     };
     let meta = new.meta.taken_in(&mut redacted)?;
     Ok(Taken { topic: NewTopic { kind: new.kind, name, description, body, meta }, redacted })
@@ -51,20 +51,15 @@ pub(super) fn topic(new: NewTopic) -> Result<Taken, TopicError> {
 pub(super) fn change(change: Change) -> Result<TakenChange, TopicError> {
     let mut redacted = Vec::new();
     let Change { kind, name, description, body, meta } = change;
-    let name = name.map(|name| text(("name", NAME), &one_line(&name), &mut redacted)).transpose()?;
-    let description = description
-        .map(|described| text(("description", DESCRIPTION), &one_line(&described), &mut redacted))
-        .transpose()?;
-    let body = body.map(|body| text(("text", BODY), &body, &mut redacted)).transpose()?;
+    let name = name.map(|name| text(("name", NAME), &one_line(&name))).transpose()?;
+    let description =
+        description.map(|described| text(("description", DESCRIPTION), &one_line(&described))).transpose()?;
+    let body = body.map(|body| text(("text", BODY), &body)).transpose()?;
     let meta = meta.map(|meta| meta.taken_in(&mut redacted)).transpose()?;
     Ok(TakenChange { name, description, kind, body, meta, redacted })
 }
 
-fn text(
-    (what, limit): (&'static str, usize),
-    given: &str,
-    redacted: &mut Vec<&'static str>,
-) -> Result<String, TopicError> {
+fn text((what, limit): (&'static str, usize), given: &str) -> Result<String, TopicError> {
     let length = given.chars().count();
     if length > limit {
         return Err(TopicError::TooLong { what, length, limit });
@@ -73,7 +68,9 @@ fn text(
     if clean.text().is_empty() {
         return Err(TopicError::Empty { what });
     }
-    redacted.extend_from_slice(clean.kinds());
+    if !clean.is_clean() {
+        return Err(TopicError::credential(what, &clean));
+    }
     Ok(clean.into_text())
 }
 

@@ -3,11 +3,11 @@
 use super::error::TopicError;
 use super::names::is_topic;
 use super::yaml::one_line;
-use crate::redact::redact;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use throughline_redact::redact;
 
 /// Sources that a memory keeps: the newest.
 pub const MOST_SOURCES: usize = 5;

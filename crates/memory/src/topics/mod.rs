@@ -20,7 +20,7 @@
 //!
 //! **Nothing leads elsewhere.** Names are single file names; places are checked after links are resolved.
 //!
-//! **No secrets.** What is written is [redacted](crate::redact) first.
+//! **No secrets.** What is written is [redacted](throughline_redact) first.
 //!
 //! ```
 //! use throughline_memory::topics::{Added, Meta, NewTopic, TopicStore, TopicType};

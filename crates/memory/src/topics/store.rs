@@ -11,10 +11,10 @@ use super::writing::modified_at;
 use super::{Found, Problem, Topic, TopicHead, index};
 use crate::ProjectSlug;
 use crate::recall::rank;
-use crate::redact::redact;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use throughline_ledger::Home;
+use throughline_redact::redact;
 
 /// Memories that are listed at most, newest first (M4).
 pub const MANIFEST_FILES: usize = 200;

@@ -11,9 +11,9 @@ use super::recorded::ChangeKind;
 use super::store::{TopicStore, topic};
 use super::writing::{Writing, modified_at};
 use super::{Problem, Repair, Saved, Topic};
-use crate::redact::redact;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use throughline_redact::redact;
 
 impl TopicStore {
     /// Every memory as a whole, newest first, however many there are; and what is not in order. A file that can't be read as text is
@@ -57,6 +57,9 @@ impl TopicStore {
     pub fn rewrite(&self, file: &str, (before, after): (&str, &str)) -> Result<Saved, TopicError> {
         let file = check(file)?;
         let clean = redact(after);
+        if !clean.is_clean() {
+            return Err(TopicError::credential("file", &clean));
+        }
         let document = Document::parse(clean.text());
         if let Some(why) = &document.flaw {
             return Err(TopicError::Frontmatter { file: file.to_owned(), why: why.clone() });
@@ -72,7 +75,7 @@ impl TopicStore {
         writing.replace(file, clean.text().as_bytes())?;
         writing.place(file)?;
         let unrecorded = writing.commit(&Message::of(ChangeKind::Update, format!("Change {file}")));
-        Ok(Saved { file: file.to_owned(), redacted: clean.kinds().to_vec(), unrecorded })
+        Ok(Saved { file: file.to_owned(), redacted: Vec::new(), unrecorded })
     }
 
     /// What [`repair_index`](Self::repair_index) would do. Nothing is written.

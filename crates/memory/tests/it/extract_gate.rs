@@ -215,14 +215,26 @@ async fn one_turn_adds_only_so_much() {
 }
 
 #[tokio::test]
-async fn secrets_do_not_reach_the_folder() {
+async fn refuses_to_remember_credentials() {
     let place = Place::new();
     let token = ["ghp_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].concat();
-    let granted = place.grant(&user(&format!("Remember that the bot token is {token}")));
-    let applied = granted[0].outcome.as_ref().unwrap();
-    assert!(!applied.redacted.is_empty() && !applied.quote.contains(&token));
-    assert!(!place.words().contains(&token));
-    assert!(!serde_json::to_string(&applied).unwrap().contains(&token));
+    for (words, value) in [
+        (format!("Remember that the bot token is {token}"), token.as_str()),
+        ("Remember: the password of the staging admin is hunter2-Xy".to_owned(), "hunter2-Xy"),
+        ("Remember that the API key for maps is 9f8e7d6c5b4a39281706f5e4d3c2b1a0".to_owned(), "9f8e7d6c"),
+        ("记住：生产环境的数据库密码改成了 hunter2-Xy".to_owned(), "hunter2-Xy"),
+        ("Remember that the staging config is cGFzc3dvcmQ9aHVudGVyMi1YeQ==".to_owned(), "cGFzc3dv"),
+    ] {
+        let granted = place.grant(&user(&words));
+        assert!(!granted.is_empty(), "{words}");
+        let refused = granted[0].outcome.as_ref().unwrap_err();
+        assert!(matches!(refused.why, Refusal::Credential(_)), "{words}: {refused:?}");
+        assert!(!serde_json::to_string(&refused).unwrap().contains(value), "{refused:?}");
+        assert!(!place.words().contains(value), "{words}");
+    }
+    assert!(place.topics().is_empty());
+    let granted = place.grant(&user("Remember: rotate the API key every 90 days."));
+    assert!(granted[0].outcome.is_ok(), "{:?}", granted[0].outcome);
 }
 
 #[tokio::test]

@@ -187,16 +187,18 @@ async fn where_the_model_fails_the_offline_scribe_does_it_if_it_may() {
 }
 
 #[tokio::test]
-async fn h6_notes_by_hand_are_redacted_kept_and_consolidated() {
+async fn h6_notes_by_hand_are_kept_and_consolidated_and_refused_with_credentials() {
     let house = House::with_sessions().await;
     let workspace = house.workspace();
-    let note =
-        workspace.add_note("Deploys go out on Tuesdays. password=hunter2-Secret-99", house.now()).unwrap();
+    for text in ["Deploys go out. password=hunter2-Secret-99", "部署用的密码改成了 hunter2-Secret-99"]
+    {
+        let error = workspace.add_note(text, house.now()).unwrap_err().to_string();
+        assert!(error.contains("credential") && !error.contains("hunter2"), "{error}");
+    }
+    let note = workspace.add_note("Deploys go out on Tuesdays.", house.now()).unwrap();
     assert!(note.file.ends_with(".md") && note.file.contains("deploys-go-out"), "{}", note.file);
-    assert!(!note.text.contains("hunter2"), "{}", note.text);
     assert_eq!(workspace.notes().unwrap(), std::slice::from_ref(&note), "seen before any consolidation");
-    let again =
-        workspace.add_note("Deploys go out on Tuesdays. password=hunter2-Secret-99", house.now()).unwrap();
+    let again = workspace.add_note("Deploys go out on Tuesdays.", house.now()).unwrap();
     assert_ne!(again.file, note.file);
     for bad in ["", "  \n", &"x".repeat(1 << 20)] {
         assert!(matches!(workspace.add_note(bad, house.now()), Err(Phase2Error::Note { .. })));

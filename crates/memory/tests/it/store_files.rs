@@ -171,10 +171,12 @@ async fn a_file_that_is_deleted_is_made_again() {
 async fn an_address_says_which_kind_of_store_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.db");
-    let store = open(path.to_str().unwrap(), StoreClock::Server).await.unwrap();
+    let store = open(&path.to_str().unwrap().parse().unwrap(), StoreClock::Server).await.unwrap();
     assert!(!store.is_shared());
     for address in ["postgres://me:s3cr3t@127.0.0.1:1/d", "postgresql://me:s3cr3t@127.0.0.1:1/d"] {
-        let Err(error) = open(address, StoreClock::Server).await else { panic!("nobody is there") };
+        let Err(error) = open(&address.parse().unwrap(), StoreClock::Server).await else {
+            panic!("nobody is there")
+        };
         assert!(!format!("{error} {error:?}").contains("s3cr3t"), "{error}");
         assert_eq!(error.is_passing(), cfg!(feature = "postgres"), "{error}");
     }

@@ -84,7 +84,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) async fn at(place: Place) -> Self {
         let hands = Hands::new();
-        let store = open(&place.address(), hands.clock()).await.unwrap();
+        let store = open(&place.address().parse().unwrap(), hands.clock()).await.unwrap();
         Self { store, hands, place }
     }
 
@@ -99,7 +99,7 @@ impl World {
 
     /// The same store, by connections of its own.
     pub(crate) async fn another(&self) -> Arc<dyn Store> {
-        open(&self.place.address(), self.hands.clock()).await.unwrap()
+        open(&self.place.address().parse().unwrap(), self.hands.clock()).await.unwrap()
     }
 
     pub(crate) async fn claim(&self, claim: Claim) -> Vec<Lease> {

@@ -36,7 +36,7 @@ fn child(test: &str, address: &str, variable: &str) -> (Child, BufReader<std::pr
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_works() {
     let Ok(address) = std::env::var(ADDRESS) else { return };
-    let store = open(&address, StoreClock::Server).await.unwrap();
+    let store = open(&address.parse().unwrap(), StoreClock::Server).await.unwrap();
     let claim = Claim { most: 3, lease: SignedDuration::from_millis(30), ..often(extracts("child")) };
     loop {
         let leases = store.claim(&claim).await.unwrap();
@@ -111,7 +111,7 @@ async fn those_who_open_it_first_all_succeed(world: World) {
         .map(|at| {
             let (address, clock) = (place.address(), world.hands.clock());
             tokio::spawn(async move {
-                let store = open(&address, clock).await?;
+                let store = open(&address.parse().unwrap(), clock).await?;
                 store.enqueue(&[wanted(&format!("s{at}"), "app", 1), wanted("same", "app", at)]).await?;
                 Ok::<_, StoreError>(())
             })
@@ -120,7 +120,7 @@ async fn those_who_open_it_first_all_succeed(world: World) {
     for opened in opening {
         opened.await.unwrap().unwrap();
     }
-    let store = open(&place.address(), world.hands.clock()).await.unwrap();
+    let store = open(&place.address().parse().unwrap(), world.hands.clock()).await.unwrap();
     assert_eq!(store.jobs(None, 99).await.unwrap().len(), 13);
 }
 

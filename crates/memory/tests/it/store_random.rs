@@ -272,7 +272,7 @@ fn run(cases: u32, address: impl Fn() -> String) {
     let played = TestRunner::new(config).run(&steps(), |steps| {
         let hands = Hands::new();
         runtime.block_on(async {
-            let store = open(&address(), hands.clock()).await.unwrap();
+            let store = open(&address().parse().unwrap(), hands.clock()).await.unwrap();
             let mut both = Both { store, hands, model: Model::default(), leases: Vec::new() };
             for step in &steps {
                 both.step(step).await;

@@ -21,7 +21,7 @@ fn database(world: &World) -> &Database<'static> {
 }
 
 async fn opened(address: &str) -> Result<Arc<dyn Store>, StoreError> {
-    open(address, Hands::new().clock()).await
+    open(&address.parse().unwrap(), Hands::new().clock()).await
 }
 
 async fn refused(address: &str) -> StoreError {
@@ -213,7 +213,7 @@ async fn the_tables_mean_the_same_in_every_language_and_refuse_unknown_states() 
 async fn the_servers_clock_decides() {
     let Some(world) = world().await else { return };
     world.want("a", 7).await;
-    let store = open(&world.place.address(), StoreClock::Server).await.unwrap();
+    let store = open(&world.place.address().parse().unwrap(), StoreClock::Server).await.unwrap();
     let leases = store.claim(&extracts("w")).await.unwrap();
     let ends = database(&world).psql(
         "SELECT to_timestamp(ends / 1000000.0) BETWEEN now() + interval '8 minutes' AND now() + interval '11 minutes'

@@ -43,7 +43,7 @@ fn private(path: &Path, text: &str) {
 }
 
 async fn opened(address: &str) -> Result<Arc<dyn Store>, StoreError> {
-    open(address, Hands::new().clock()).await
+    open(&address.parse().unwrap(), Hands::new().clock()).await
 }
 
 async fn refused(address: &str) -> String {

@@ -371,32 +371,33 @@ fn a_search_finds_by_words_names_before_bodies() {
 }
 
 #[test]
-fn secrets_are_not_written() {
+fn refuses_memories_with_credentials() {
     let house = House::new();
     let key = format!("ghp_{}", "a1B2".repeat(9));
-    let topic = new(
+    let refused = |topic: NewTopic, part: &str| {
+        let error = house.store.add(topic).unwrap_err();
+        assert!(matches!(&error, TopicError::Credential { what, .. } if *what == part), "{error}");
+        assert!(!error.to_string().contains("a1B2") && !error.to_string().contains("hunter22"), "{error}");
+    };
+    let with_key = format!("use {key}");
+    refused(new(TopicType::Reference, &with_key, "Where it is", "In the vault."), "name");
+    refused(new(TopicType::Reference, "Token", &with_key, "In the vault."), "description");
+    refused(new(TopicType::Reference, "Token", "Where it is", &with_key), "text");
+    refused(new(TopicType::Reference, "Access", "How", "The password of the admin is hunter22-x"), "text");
+    let saved = saved(house.store.add(new(
         TopicType::Reference,
-        &format!("Token {key}"),
-        &format!("use {key}"),
-        &format!("It is {key}.\nDB_PASSWORD=hunter22\n"),
-    );
-    let saved = saved(house.store.add(topic));
-    assert_eq!(saved.redacted, ["github-token", "password", "github-token", "github-token"]);
-    house
-        .store
-        .update(&saved.file, Change { body: Some(format!("now {key}")), ..Change::default() })
-        .unwrap();
-    // Not even from a file that a person wrote into the index.
+        "Token",
+        "Where the token is",
+        "It is in the vault. Rotate the API key every 90 days.",
+    )));
+    let change = Change { body: Some(format!("now {key}")), ..Change::default() };
+    assert!(matches!(house.store.update(&saved.file, change), Err(TopicError::Credential { .. })));
+    // A file that a person wrote does not bring one into the index.
     house.put("mine.md", &format!("---\nname: mine\ndescription: key {key}\ntype: user\n---\n"));
     house.store.repair_index(NOW).unwrap();
-    for file in [saved.file.as_str(), "MEMORY.md"] {
-        let text = house.text(file);
-        assert!(
-            !text.contains(&key) && !text.contains("hunter22") && text.contains("[redacted:github-token]"),
-            "{text}"
-        );
-    }
-    assert!(!saved.file.contains("a1b2"), "{}", saved.file);
+    let index = house.text("MEMORY.md");
+    assert!(!index.contains(&key) && index.contains("[redacted:github-token]"), "{index}");
+    assert!(house.text(&saved.file).contains("in the vault"));
 }
 
 #[test]

@@ -35,7 +35,8 @@ fn no_store() -> LazyStore {
 }
 
 async fn store(stage: &Stage) -> Arc<dyn Store> {
-    open(&stage.folder.path().join("store.db").to_string_lossy(), StoreClock::Server).await.unwrap()
+    let path = stage.folder.path().join("store.db");
+    open(&path.to_string_lossy().parse().unwrap(), StoreClock::Server).await.unwrap()
 }
 
 fn fetched(session: &mut Session) {

@@ -7,7 +7,6 @@ use super::{HandNote, Material};
 use crate::handbook::{
     Basis, Evidence, EvidenceKey, Finding, FindingKind, ProjectKey, Reach, Scope, TaskOutcome,
 };
-use crate::redact::redact;
 use crate::store::Output;
 use crate::topics::opposites::Statement;
 use crate::topics::sentences::{key, sentences};
@@ -15,6 +14,7 @@ use jiff::Timestamp;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use throughline_core::SessionId;
+use throughline_redact::redact;
 
 /// Characters of a note that is told in one statement.
 const NOTE_TEXT: usize = 400;

@@ -148,7 +148,7 @@ impl Phase1Error {
 
     /// For the store.
     pub fn failure(&self) -> Failure {
-        let why = crate::redact::redact(&self.to_string()).into_text();
+        let why = throughline_redact::redact(&self.to_string()).into_text();
         Failure { why, is_passing: self.is_passing() }
     }
 }

@@ -10,10 +10,10 @@ use super::transcript::{Passage, Voice};
 use crate::extract::OwnWords;
 use crate::handbook::voice::{is_harmful_command, is_order, is_order_in_subject};
 use crate::handbook::{Basis, Evidence, Extraction, Finding, FindingKind, Reach, TaskOutcome};
-use crate::redact::redact;
 use std::collections::HashMap;
 use throughline_core::SessionId;
 use throughline_core::text::one_line;
+use throughline_redact::redact;
 
 /// Bullets of one answer that are looked at.
 pub(super) const MOST_BULLETS: usize = 24;
@@ -42,13 +42,15 @@ pub struct Dropped {
     pub not_seen: u64,
     /// Statements and lines of summaries that read like orders.
     pub orders: u64,
+    /// Statements with a credential in them.
+    pub credentials: u64,
 }
 
 impl Dropped {
     /// All together.
     pub fn total(&self) -> u64 {
-        let Self { shapeless, without_evidence, not_said, not_seen, orders } = self;
-        shapeless + without_evidence + not_said + not_seen + orders
+        let Self { shapeless, without_evidence, not_said, not_seen, orders, credentials } = self;
+        shapeless + without_evidence + not_said + not_seen + orders + credentials
     }
 }
 
@@ -173,8 +175,11 @@ impl<'a> Judge<'a> {
             self.dropped.not_said += 1;
             return None;
         }
-        let text = redact(&quoted.text).into_text();
-        let quote = redact(quote).into_text();
+        let (text, quote) = (quoted.text.clone(), quote.to_owned());
+        if !redact(&text).is_clean() || !redact(&quote).is_clean() {
+            self.dropped.credentials += 1;
+            return None;
+        }
         Some(Finding {
             kind: FindingKind::Preference,
             basis: Basis::Said,
@@ -207,7 +212,11 @@ impl<'a> Judge<'a> {
             self.dropped.not_seen += 1;
             return None;
         }
-        let text = one_line(redact(&bullet.text).text(), STATEMENT);
+        if !redact(&bullet.text).is_clean() {
+            self.dropped.credentials += 1;
+            return None;
+        }
+        let text = one_line(&bullet.text, STATEMENT);
         if shown.orders(&text) {
             self.dropped.orders += 1;
             return None;
@@ -217,7 +226,7 @@ impl<'a> Judge<'a> {
             let is_own = shown.own.iter().any(|(passage, words)| {
                 bullet.evidence.contains(&passage.number) && words.find(quote).is_some()
             });
-            is_own.then(|| redact(quote).into_text())
+            is_own.then(|| quote.to_owned())
         });
         let basis = match &said {
             Some(_) => Basis::Said,

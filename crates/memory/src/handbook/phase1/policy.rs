@@ -2,12 +2,12 @@
 //!
 //! What is kept is redacted here, before anything else sees it, and then cut to a length that does not depend on the session's.
 
-use crate::redact::redact;
 use serde_json::{Map, Value};
 use throughline_core::text::middle_cut;
 use throughline_core::{
     Block, Body, Flags, Fragment, Message, ResultContent, Role, Speaker, ToolCall, ToolInput, ToolResult,
 };
+use throughline_redact::redact;
 
 /// Bytes of a text that the user or the agent wrote.
 pub const TEXT_BYTES: usize = 32 << 10;

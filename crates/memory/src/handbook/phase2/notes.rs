@@ -4,10 +4,10 @@ use super::error::Phase2Error;
 use super::folder::Files;
 use super::paths::{INSTRUCTIONS, NOTES};
 use super::workspace::Workspace;
-use crate::redact::redact;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use throughline_core::prompt;
+use throughline_redact::redact;
 
 const SEED: &str = include_str!("../../../../../prompts/handbook_notes.md");
 /// Characters of a name's slug.
@@ -30,10 +30,17 @@ pub struct HandNote {
 }
 
 impl Workspace {
-    /// Keeps a note. It is redacted first; nothing waits for a consolidation that runs.
+    /// Keeps a note. One with a credential in it is refused. Nothing waits for a consolidation that runs.
     pub fn add_note(&self, text: &str, now: Timestamp) -> Result<HandNote, Phase2Error> {
         let refuse = |why: String| Err(Phase2Error::Note { why });
-        let text = redact(text.trim()).into_text();
+        let clean = redact(text.trim());
+        if !clean.is_clean() {
+            return refuse(format!(
+                "it holds a credential ({}); leave the value out, and say where it is kept instead",
+                clean.distinct_kinds().join(", ")
+            ));
+        }
+        let text = clean.into_text();
         if text.is_empty() {
             return refuse("it says nothing".to_owned());
         }

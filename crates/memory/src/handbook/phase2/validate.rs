@@ -13,10 +13,10 @@ use crate::handbook::book::{Book, Entry, FlawKind, Grounds, MOST_TEXT, Wording};
 use crate::handbook::voice::{is_harmful_command, is_order, is_order_in_subject};
 use crate::handbook::{Basis, EvidenceKey, FindingKind, HandNote, HandbookLimits, Scope};
 use crate::notes::{Skill, SkillLimits};
-use crate::redact::redact;
 use crate::store::Output;
 use std::collections::BTreeMap;
 use throughline_core::tokens::Counter;
+use throughline_redact::redact;
 
 /// The part of statements that may be taken out.
 const MOST_OUT: usize = 3;

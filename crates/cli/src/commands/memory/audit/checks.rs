@@ -9,9 +9,9 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use throughline_memory::redact::redact;
 use throughline_memory::topics::{By, Problem, TopicType};
 use throughline_memory::{MemoryId, Tier};
+use throughline_redact::redact;
 
 /// What can be wrong with memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,27 +1,29 @@
 //! What secrets look like, as data.
 //!
-//! [`tokens`] have a form of their own, whoever writes them where; the others are known by what stands around them.
+//! [`tokens`] have a form of their own, whoever writes them where; the others are known by what stands around them; [`stated`] are
+//! known by a sentence.
 
 mod flags;
 mod named;
+mod stated;
 mod tokens;
 
 /// A form in which secrets are written.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     /// What stands in its place: `[redacted:KIND]`.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Every match has one of these, in any case: a line that has none is not searched.
-    pub(super) keywords: &'static [&'static str],
+    pub(crate) keywords: &'static [&'static str],
     /// Over the bytes of a line, ASCII only. The secret is the first group that took part, else all of it.
-    pub(super) pattern: &'static str,
+    pub(crate) pattern: &'static str,
     /// What must also hold.
-    pub(super) test: Test,
+    pub(crate) test: Test,
 }
 
 /// What must hold beyond the pattern, so that ordinary code is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Test {
+pub(crate) enum Test {
     /// Nothing: the form alone is enough.
     Form,
     /// Letters and digits, and one run of at least so many of them: names in words have none.
@@ -42,9 +44,31 @@ pub(super) enum Test {
     Basic,
     /// The values of a header of cookies that identify somebody.
     Cookies,
+    /// The pattern is a word that names a credential; what follows states its value.
+    Stated(Stated),
+}
+
+/// What a credential word says about the value that is stated behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stated {
+    /// A password: letters with digits or signs, digits only, or words joined by a sign.
+    Password,
+    /// A name and a password.
+    Pair,
+    /// A key of a named kind, such as an API key.
+    Key,
+    /// A key or token of any kind: the value must be long and random.
+    Token,
+    /// A phrase of several words.
+    Phrase,
 }
 
 /// All rules. The first one that finds a place gives it its name.
-pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
-    tokens::RULES.iter().chain(named::RULES).chain(flags::RULES)
+pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {
+    tokens::RULES.iter().chain(named::RULES).chain(flags::RULES).chain(stated::RULES)
+}
+
+/// Returns whether a rule is of tokens that have a form of their own.
+pub(crate) fn is_token(rule: &Rule) -> bool {
+    tokens::RULES.iter().any(|token| std::ptr::eq(token, rule))
 }

@@ -6,12 +6,12 @@ use super::pem::Pem;
 /// Takes secrets out of text that comes in chunks, cut anywhere: inside a secret, a key block or a character.
 ///
 /// What comes out, put together, is what [`redact()`](super::redact()) makes of the whole. Held back is the line that is not yet
-/// complete, and of a longer line than [`LONGEST_LINE`](super::LONGEST_LINE) that much and [`LONGEST_SECRET`](super::LONGEST_SECRET)
+/// complete, with a line before it whose value it may hold, and of a longer line than [`LONGEST_LINE`](super::LONGEST_LINE) that much and [`LONGEST_SECRET`](super::LONGEST_SECRET)
 /// more: a secret on one line is seen as a whole up to that length, and of a longer one what follows without a break goes with it.
 /// Blocks of private keys over several lines are dropped as they pass. Bytes that are no UTF-8 pass as they are.
 ///
 /// ```
-/// use throughline_memory::redact::Redactor;
+/// use throughline_redact::Redactor;
 ///
 /// let mut redactor = Redactor::new();
 /// let mut out = redactor.push(b"export DB_PASS").bytes;

@@ -41,8 +41,8 @@ pub(super) fn is_secret(test: Test, value: &str, next: Option<char>) -> bool {
                     && !is_place(value))
         }
         Test::Basic => is_name_and_password(value),
-        // Asked part by part: see `cookies`.
-        Test::Cookies => false,
+        // Asked part by part: see `cookies` and `stated.rs`.
+        Test::Cookies | Test::Stated(_) => false,
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn without_stop(test: Test, value: &str) -> &str {
             value.trim_end_matches(['.', ':', ']', '}', '\\', '。', ',', ';', '、', ')'])
         }
         Test::Run(_) | Test::Mixed(_) | Test::NoStandIn => value.trim_end_matches('.'),
-        Test::Form | Test::Quoted | Test::Alone | Test::Basic | Test::Cookies => value,
+        Test::Form | Test::Quoted | Test::Alone | Test::Basic | Test::Cookies | Test::Stated(_) => value,
     }
 }
 
@@ -62,9 +62,13 @@ pub(super) fn without_stop(test: Test, value: &str) -> &str {
 pub(super) fn resume(test: Test, span: &Range<usize>) -> usize {
     match test {
         Test::Quoted | Test::Tight | Test::Loose | Test::Alone => span.start,
-        Test::Form | Test::Run(_) | Test::Mixed(_) | Test::NoStandIn | Test::Basic | Test::Cookies => {
-            span.end
-        }
+        Test::Form
+        | Test::Run(_)
+        | Test::Mixed(_)
+        | Test::NoStandIn
+        | Test::Basic
+        | Test::Cookies
+        | Test::Stated(_) => span.end,
     }
 }
 
@@ -259,7 +263,7 @@ fn is_label(value: &str) -> bool {
 }
 
 /// A path, a flag or an address.
-fn is_place(value: &str) -> bool {
+pub(super) fn is_place(value: &str) -> bool {
     value.starts_with(['/', '~', '-', '.']) || value.contains("://")
 }
 
@@ -285,7 +289,7 @@ fn has_run(value: &str, least: usize) -> bool {
 }
 
 /// Whether small letters, capitals and digits change places as often as by chance. In names they change with each word at most.
-fn is_shuffled(value: &str) -> bool {
+pub(super) fn is_shuffled(value: &str) -> bool {
     let class = |byte: u8| (byte.is_ascii_lowercase(), byte.is_ascii_uppercase(), byte.is_ascii_digit());
     let pairs = value.as_bytes().windows(2).filter(|pair| match pair {
         [a, b] => class(*a) != class(*b),
@@ -295,7 +299,7 @@ fn is_shuffled(value: &str) -> bool {
 }
 
 /// How often a letter follows a digit, or a digit a letter.
-fn changes(value: &str) -> usize {
+pub(super) fn changes(value: &str) -> usize {
     let is_change = |pair: &&[u8]| match pair {
         [a, b] => {
             (a.is_ascii_alphabetic() && b.is_ascii_digit()) || (a.is_ascii_digit() && b.is_ascii_alphabetic())

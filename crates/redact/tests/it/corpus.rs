@@ -3,7 +3,7 @@
 //! `throughline-bench redact` prints the same figures by kind, on other seeds and with more samples.
 
 use std::collections::BTreeMap;
-use throughline_memory::redact::redact;
+use throughline_redact::redact;
 use throughline_testkit::secrets::{look_alikes, secrets};
 
 /// Of all secrets so many in a thousand go, none of it left.

@@ -71,6 +71,13 @@ pub(super) const RULES: &[Rule] = &[
         pattern: r#"(?i)\b(?:identified\s+(?:with\s+\S+\s+)?by(?:\s+password)?|(?:with\s+|encrypted\s+|set\s+)password)\s+["']([^"'\s]{3,200})["']"#,
         test: Test::NoStandIn,
     },
+    // The value first: "VALUE is the admin password", "use VALUE as the password".
+    Rule {
+        kind: "password",
+        keywords: &["passw", "passphrase"],
+        pattern: r#"(?i)(?:^|\s)["'`]?([^\s"'`,;&()<>\\]{6,200})["'`]?\s+(?:is|was|as|for)\s+(?:the|our|my|your|its|his|her|their)\s+(?:[\w'-]{1,20}\s+){0,3}(?:password|passwd|passphrase)\b"#,
+        test: Test::Loose,
+    },
     // `.netrc` and `.pgpass`.
     Rule {
         kind: "password",

@@ -1,8 +1,9 @@
 //! Text by lines: each decides for itself, and one that is too long is cut where no secret is.
 
 use super::scan::{self, Find};
+use super::stated;
 use super::stream::Piece;
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 /// Bytes of a line that are looked at as a whole. A longer line is looked at in pieces of about this length.
 pub const LONGEST_LINE: usize = 64 << 10;
@@ -63,9 +64,15 @@ impl Lines {
                 self.inside = false;
             }
             let block = self.whole_lines(&text[done..]);
-            scan::clean(&text[done..done + block], out);
-            done += block;
-            if text.len() - done < CUT_AT {
+            let is_cut = text.len() - done - block >= CUT_AT;
+            let open = if is_cut { 0 } else { open_tail(&text[done..done + block]) };
+            if open > 0 {
+                // What follows decides: these lines are read again.
+                self.searched = 0;
+            }
+            scan::clean(&text[done..done + block - open], out);
+            done += block - open;
+            if !is_cut {
                 return done;
             }
             let (cut, inside) = cut(&text[done..done + CUT_AT]);
@@ -91,6 +98,33 @@ impl Lines {
                     self.searched = reach - done;
                     return done;
                 }
+            }
+        }
+    }
+}
+
+/// Bytes of the lines at the end of a block whose secret may stand on the line that comes next.
+fn open_tail(block: &[u8]) -> usize {
+    let mut open = 0;
+    loop {
+        let mut rest = &block[..block.len() - open];
+        let mut between = 0;
+        loop {
+            let Some(body) = rest.strip_suffix(b"\n") else { return open };
+            let start = memrchr(b'\n', body).map_or(0, |at| at + 1);
+            rest = &block[..start];
+            let line = &body[start..];
+            if scan::is_open(line) {
+                // More than this is not waited for.
+                if block.len() - start > CUT_AT {
+                    return 0;
+                }
+                open = block.len() - start;
+                break;
+            }
+            between += 1;
+            if !stated::is_between(line) || between > stated::LINES_BETWEEN {
+                return open;
             }
         }
     }

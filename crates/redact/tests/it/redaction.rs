@@ -1,7 +1,7 @@
 //! Secrets are taken out; ordinary text and code stay.
 
 use proptest::prelude::*;
-use throughline_memory::redact::redact;
+use throughline_redact::redact;
 
 /// Letters and digits that no pattern takes for words. Built here, so that no scanner takes this file for a leak.
 fn noise(length: usize) -> String {
@@ -174,6 +174,15 @@ fn many_secrets_in_a_long_text_and_long_text_without_any() {
         "://a:b",
         "-----BEGIN PRIVATE KEY-----",
         "pwd=\"password=\"",
+        "the password is ",
+        "密码是",
+        "%70assword%3d",
+        "\u{200b}\n",
+        "\\u0070",
+        "ghp_a1B2\n",
+        "password:\n",
+        "cGFzc3dvcmQ9",
+        "67 ",
     ] {
         let text = odd.repeat(300_000 / odd.len());
         assert!(redact(redact(&text).text()).is_clean(), "{odd}");
@@ -185,6 +194,8 @@ proptest! {
     fn twice_is_once_and_no_text_is_too_odd(text in any::<String>(), words in proptest::collection::vec(prop_oneof![
         Just("password=".to_owned()), Just("密码是".to_owned()), Just("://a:".to_owned()), Just("@".to_owned()), Just("\"".to_owned()),
         Just("Bearer ".to_owned()), Just("token: ".to_owned()), Just(format!("ghp_{}", "a1".repeat(18))), Just("é".to_owned()), "[ -~]{0,12}",
+        Just("the password of it is ".to_owned()), Just("密码改成了".to_owned()), Just("\n".to_owned()), Just("\u{200b}".to_owned()), Just("%3d".to_owned()), Just("\\u002d".to_owned()),
+        Just("cGFzc3dvcmQ9aHVudGVyMi1YeQ==".to_owned()), Just("hunter2-Xy".to_owned()), Just(" ".to_owned()), Just("AKIAQ3EG ".to_owned()), Just("RZ5TXW7KPLMN".to_owned()),
         Just("-----BEGIN PRIVATE KEY-----".to_owned()), Just("-----END PRIVATE KEY-----".to_owned()), Just("sk-".to_owned()), "[a-zA-Z0-9]{8,30}",
     ], 0..20)) {
         for text in [text, words.concat()] {

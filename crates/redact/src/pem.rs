@@ -9,6 +9,8 @@ use memchr::{memchr, memmem};
 use regex::bytes::{Regex, RegexBuilder};
 use std::sync::LazyLock;
 
+/// What stands in place of a key.
+pub(super) const KIND: &str = "private-key";
 /// What every block begins with.
 const BEGIN: &[u8] = b"-----BEGIN ";
 /// The longest line that belongs to a block.
@@ -21,6 +23,17 @@ const BLOCK: usize = 64 << 10;
 /// Whether a text could have a block.
 pub(super) fn may_begin(text: &[u8]) -> bool {
     memmem::find(text, BEGIN).is_some()
+}
+
+/// Returns whether a text has a block.
+pub(super) fn has_block(text: &str) -> bool {
+    if !may_begin(text.as_bytes()) {
+        return false;
+    }
+    let (mut pem, mut out, mut kinds) = (Pem::default(), Vec::new(), Vec::new());
+    pem.push(text.as_bytes(), &mut out, &mut kinds);
+    pem.finish(&mut out, &mut kinds);
+    !kinds.is_empty()
 }
 
 /// Blocks on their way through.
@@ -116,9 +129,22 @@ impl Pem {
         }
         while at < HEADERS && at < rest.len() {
             let Some((next, length)) = line(&rest[at..], is_last) else { break };
-            if is_key(next, 40) {
-                mark("private-key", out);
-                kinds.push("private-key");
+            let is_key_line = if is_key(next, 40) {
+                true
+            } else if is_key(next, 4) {
+                // A short key: it is one if more key or the end follows.
+                let behind = &rest[at + length..];
+                match line(behind, is_last) {
+                    Some((last, _)) => end_of_mark(last).is_some() || is_key(last, 4),
+                    None if behind.len() < LINE && !is_last => return Step::Wait,
+                    None => is_key(next, 16),
+                }
+            } else {
+                false
+            };
+            if is_key_line {
+                mark(KIND, out);
+                kinds.push(KIND);
                 self.state = State::Inside(0);
                 // The line end stays with what follows.
                 return Step::Done(at + next.len());

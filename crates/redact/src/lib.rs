@@ -1,26 +1,40 @@
-//! Secrets do not get into what is remembered.
+//! Finds credentials in text and masks them.
 //!
-//! Everything that long-term memory writes goes through [`redact()`], or through a [`Redactor`] where the text comes in pieces.
-//! What looks like a key, a token or a password is replaced by `[redacted:KIND]`; all else stays to the byte. Rules are data
-//! (`rules/`), each behind keywords, so that text without any of them costs one pass, and a line with one costs its own length.
+//! This crate is the one place that decides what a credential is. [`redact()`] masks a text, a [`Redactor`] masks text that comes in
+//! pieces: a key, a token or a password is replaced by `[redacted:KIND]`, all else stays to the byte. Whoever must not write a
+//! credential at all asks [`Redacted::is_clean`].
 //!
-//! **A line decides for itself.** No rule looks beyond the line a secret stands in; only private keys in several lines do (`pem.rs`).
-//! So the result is the same however the text is cut into chunks, and what must be held back is bounded: see [`Redactor`].
+//! - **Rules are data** (`rules/`), each behind keywords: text without any of them costs one pass, and a line with one costs its own
+//!   length. Examples of each rule, both ways, are in `tests/data/rules.txt`.
+//! - **Statements** (`stated.rs`): "the password of the staging admin is VALUE", "密码改成了 VALUE". The value must look like one: letters
+//!   with digits or signs, digits only, words in quotes. A plain word without quotes is not taken for a value.
+//! - **Encoded text**: base64 and hex (`encoded.rs`) are masked if what they decode to has a credential; `%XX`, `\uXXXX`, `\xXX`,
+//!   `&#NN;`, full-width letters and invisible characters (`views.rs`) are read as what they stand for.
+//! - **Tokens in parts** (`split.rs`): split by a blank, a line break, or the end of a string.
+//! - **Private keys** over several lines (`pem.rs`).
+//!
+//! **A line decides for itself**, but for private keys, for a statement whose value stands alone on the next line, and for a token that is
+//! split by one line break. So the result is the same however the text is cut into chunks, and what must be held back is bounded: see
+//! [`Redactor`].
 //!
 //! ```
-//! use throughline_memory::redact::redact;
+//! use throughline_redact::redact;
 //!
 //! let note = redact("Staging: postgres://app:s3cr3t-Pw@db.internal/main, commit 4f2a9c1b");
 //! assert_eq!(note.text(), "Staging: postgres://app:[redacted:url-password]@db.internal/main, commit 4f2a9c1b");
 //! assert_eq!(note.kinds(), ["url-password"]);
 //! ```
 
+mod encoded;
 mod judge;
 mod lines;
 mod pem;
 mod rules;
 mod scan;
+mod split;
+mod stated;
 mod stream;
+mod views;
 
 pub use lines::{LONGEST_LINE, LONGEST_SECRET};
 pub use stream::{Piece, Redactor};
@@ -48,6 +62,14 @@ impl Redacted {
     /// What was taken out; a kind is named once for each place.
     pub fn kinds(&self) -> &[&'static str] {
         &self.kinds
+    }
+
+    /// What was taken out, each kind once.
+    pub fn distinct_kinds(&self) -> Vec<&'static str> {
+        let mut kinds = self.kinds.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     /// Whether nothing was taken out.

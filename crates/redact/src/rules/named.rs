@@ -122,7 +122,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         kind: "authorization",
         keywords: &["signature="],
-        pattern: r"\bCredential=\S{1,200}?Signature=([a-f0-9]{64})",
+        pattern: r"\bCredential=[^\n]{1,400}?Signature=([a-f0-9]{64})",
         test: Test::Form,
     },
     Rule {
@@ -173,12 +173,6 @@ pub(super) const RULES: &[Rule] = &[
         pattern: r#"\b[A-Z0-9_]{0,60}(?:SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY|SIGNING_KEY|ENCRYPTION_KEY|CREDENTIALS?)(?:_(?:KEY|BASE|VALUE|[0-9]))?=\\{0,3}["']?([^\s"'`;&|<>()\\]{8,400})"#,
         test: Test::Loose,
     },
-    Rule {
-        kind: "secret",
-        keywords: &["key", "secret", "token", "密钥", "密鑰", "令牌", "凭证", "凭据", "秘钥"],
-        pattern: r#"(?i)(?:(?:\bkey|\bsecret|\btoken)\s+(?:is|was)|(?:密钥|密鑰|令牌|凭证|凭据|秘钥)\s?(?:是|为|為|:|\xef\xbc\x9a|=))\s{0,4}["'`]?([A-Za-z0-9_./+=~-]{16,400})"#,
-        test: Test::Mixed(12),
-    },
     // As a pair: `"name": "API_KEY", "value": "…"`, `<add key="ApiKey" value="…"/>`, `<apiKey>…</apiKey>`.
     Rule {
         kind: "secret",
@@ -194,7 +188,7 @@ pub(super) const RULES: &[Rule] = &[
         kind: "secret",
         keywords: SECRET_WORDS,
         pattern: concat!(r"(?i)<[a-z:_-]{0,30}", secret!(), r"[^<>]{0,60}>([^\s<>]{12,400})</"),
-        test: Test::Mixed(8),
+        test: Test::Run(8),
     },
     Rule {
         kind: "password",
@@ -223,7 +217,7 @@ pub(super) const RULES: &[Rule] = &[
             password!(),
             "|",
             password_word!(),
-            r#")["'`]?(?:\s{0,8}[:=]\s{0,8}|\s?(?:\xef\xbc\x9a|是|为|為|は)\s?|\s+(?:is|was|ist|est|es)\s+)["'`]?([^\s"'`,;&()<>\\]{6,200})"#
+            r#")["'`]?\s{0,8}[:=]\s{0,8}["'`]?([^\s"'`,;&()<>\\]{6,200})"#
         ),
         test: Test::Loose,
     },

@@ -1,7 +1,7 @@
 //! Text in chunks comes out as text in one piece does.
 
 use proptest::prelude::*;
-use throughline_memory::redact::{LONGEST_LINE, LONGEST_SECRET, Redactor, redact};
+use throughline_redact::{LONGEST_LINE, LONGEST_SECRET, Redactor, redact};
 use throughline_testkit::secrets::{look_alikes, secrets};
 
 /// In chunks of these lengths, taken in turn.
@@ -106,6 +106,17 @@ fn part() -> impl Strategy<Value = String> {
         Just("@".to_owned()),
         Just("\"".to_owned()),
         Just("Cookie: sid=".to_owned()),
+        Just("the password of the admin is:\n".to_owned()),
+        Just("密码改成了：\n".to_owned()),
+        Just("hunter2-Xy\n".to_owned()),
+        Just("```\n".to_owned()),
+        Just("ghp_a1B2c3D4e5F6g7H8\n".to_owned()),
+        Just("  j9K1l2M3n4P5q6R7s8\n".to_owned()),
+        Just("%70assword%3d".to_owned()),
+        Just("\\u0070assword=".to_owned()),
+        Just("pass\u{200b}word is ".to_owned()),
+        Just("cGFzc3dvcmQ9aHVudGVyMi1YeQ==".to_owned()),
+        Just("70617373776f72643d68756e746572322d5879".to_owned()),
         Just(format!("ghp_{}", "a1".repeat(18))),
         "[a-zA-Z0-9+/]{8,70}",
         "[ -~]{0,12}",
@@ -121,6 +132,20 @@ proptest! {
         prop_assert_eq!((out, kinds), whole(&text));
     }
 
+    #[test]
+    fn bytes_in_any_split_give_the_same(text in proptest::collection::vec(any::<u8>(), 0..400), words in proptest::collection::vec(part(), 0..6), lengths in proptest::collection::vec(1usize..40, 1..8)) {
+        let mut bytes = text.clone();
+        for (at, word) in words.iter().enumerate() {
+            let place = bytes.len() * at / words.len();
+            bytes.splice(place..place, word.bytes());
+        }
+        let (whole, _, _) = in_chunks(&bytes, &[usize::MAX]);
+        let (out, _, _) = in_chunks(&bytes, &lengths);
+        prop_assert_eq!(&out, &whole);
+        let (twice, kinds, _) = in_chunks(&whole, &[usize::MAX]);
+        prop_assert_eq!(twice, whole);
+        prop_assert!(kinds.is_empty());
+    }
 }
 
 proptest! {
