@@ -16,7 +16,9 @@ mod inject;
 mod local;
 mod manage;
 mod outlet;
+mod peer;
 mod relay;
+mod routing;
 mod runtime;
 mod serve;
 mod settings;
@@ -24,6 +26,7 @@ mod token;
 mod upstream;
 
 pub use endpoint::Endpoint;
+pub use http::HeaderName;
 #[doc(hidden)]
 pub use inject::{Inject, Injected, Point};
 pub use manage::{

@@ -3,6 +3,7 @@
 use crate::counters::Counters;
 use crate::manage::Manager;
 use crate::outlet::Outlet;
+use crate::peer::{Caller, Ends};
 use crate::upstream::Client;
 use crate::{Settings, Snapshot, guard, local, relay};
 use http::{Request, StatusCode};
@@ -13,7 +14,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -56,6 +57,19 @@ pub(crate) struct Shared {
     pub(crate) address: SocketAddr,
     pub(crate) local: local::State,
     pub(crate) counters: Arc<Counters>,
+    strangers: Once,
+}
+
+impl Shared {
+    /// Tells once that somebody else's requests pass unmanaged: it may be the user's own program behind a namespace.
+    pub(crate) fn tell_of_strangers(&self) {
+        self.strangers.call_once(|| {
+            tracing::warn!(
+                "a request came from another user of this machine, or from a container: such requests are forwarded without memory, \
+                 changes or records; docs/proxy.md says how a program of yours shows who it is"
+            );
+        });
+    }
 }
 
 /// A proxy on loopback.
@@ -78,8 +92,15 @@ impl Server {
         let client = Client::new(&settings.upstreams, settings.limits.connect, counters.clone())?;
         let manage = |managing| Arc::new(Manager::new(&settings, managing, counters.clone()));
         let manager = settings.manage.clone().map(manage);
-        let shared =
-            Arc::new(Shared { settings, client, manager, address, local: local::State::default(), counters });
+        let shared = Arc::new(Shared {
+            settings,
+            client,
+            manager,
+            address,
+            local: local::State::default(),
+            counters,
+            strangers: Once::new(),
+        });
         let stop = CancellationToken::new();
         if let Some(manager) = &shared.manager {
             manager.tend(stop.clone());
@@ -132,9 +153,9 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
     http.http2().timer(TokioTimer::new()).auto_date_header(false);
     let open = GracefulShutdown::new();
     loop {
-        let stream = tokio::select! {
+        let (stream, client) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of file descriptors, as a rule: others may be closed by then.
                     tracing::warn!("cannot accept a connection: {error}");
@@ -145,16 +166,23 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
             () = stop.cancelled() => break,
         };
         let _ = stream.set_nodelay(true);
-        let (outlet, flushed) = Outlet::new(stream);
-        let shared = shared.clone();
-        let service = service_fn(move |request| {
-            let (shared, flushed) = (shared.clone(), flushed.clone());
-            async move { Ok::<_, relay::Broken>(answer(shared, request).await?.map(|body| flushed.hold(body))) }
-        });
-        let connection = http.serve_connection(TokioIo::new(outlet), service).into_owned();
-        let connection = open.watch(connection);
+        let Ok(server) = stream.local_addr() else { continue };
+        let (http, watcher, shared) = (http.clone(), open.watcher(), shared.clone());
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            // While the connection is open: later its port may be somebody else's.
+            let peer = tokio::task::spawn_blocking(move || Caller::find(Ends { client, server })).await;
+            let peer = peer.unwrap_or(Caller::Stranger);
+            let (outlet, flushed) = Outlet::new(stream);
+            let service = service_fn(move |request| {
+                let (shared, flushed) = (shared.clone(), flushed.clone());
+                async move {
+                    Ok::<_, relay::Broken>(
+                        answer(shared, request, peer).await?.map(|body| flushed.hold(body)),
+                    )
+                }
+            });
+            let connection = http.serve_connection(TokioIo::new(outlet), service).into_owned();
+            if let Err(error) = watcher.watch(connection).await {
                 tracing::debug!("a connection ended: {error}");
             }
         });
@@ -164,13 +192,18 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
 
 async fn answer(
     shared: Arc<Shared>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
+    peer: Caller,
 ) -> Result<http::Response<relay::Body>, relay::Broken> {
     if let Err(refused) = guard::meant_for_us(request.headers(), request.uri(), shared.address) {
         return Ok(relay::text(StatusCode::FORBIDDEN, &format!("{refused}\n")));
     }
+    let caller = match guard::authorise(&mut request, peer, &shared.settings.secret) {
+        Ok(caller) => caller,
+        Err(refused) => return Ok(relay::text(StatusCode::UNAUTHORIZED, &format!("{refused}\n"))),
+    };
     if local::is_ours(request.uri().path()) {
         return Ok(local::answer(&shared, request).await);
     }
-    relay::pass_on(&shared, request).await
+    relay::pass_on(&shared, request, caller).await
 }

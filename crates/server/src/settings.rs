@@ -1,6 +1,7 @@
 //! Everything a server is told.
 
 use crate::{MemoryOptions, Token, Upstreams};
+use http::HeaderName;
 use jiff::Timestamp;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -22,6 +23,10 @@ pub struct Settings {
     pub home: Home,
     /// What opens the page and the control calls.
     pub token: Token,
+    /// The user's secret: a request that shows it is managed, whoever owns its connection.
+    pub secret: Token,
+    /// Credential headers that providers are sent besides those that the routing table allows: a gateway's own.
+    pub credential_headers: Vec<HeaderName>,
     /// What is done about requests; `None`: nothing, they are only passed on.
     pub manage: Option<Managing>,
     /// What is held at most, and for how long.
@@ -38,6 +43,8 @@ impl Settings {
             upstreams,
             home,
             token: Token::fresh(),
+            secret: Token::fresh(),
+            credential_headers: Vec::new(),
             manage: Some(Managing::default()),
             limits: Limits::default(),
             now: Timestamp::now,

@@ -23,6 +23,7 @@ mod proxy_kit;
 mod proxy_network;
 mod proxy_run;
 mod proxy_serve;
+mod proxy_users;
 mod sessions;
 mod skillify;
 mod start;

@@ -20,6 +20,8 @@ pub struct ProxySettings {
     pub chatgpt: String,
     /// Certificates to trust besides the system's, as PEM.
     pub ca_file: Option<PathBuf>,
+    /// Credential headers that providers are sent besides their own.
+    pub credential_headers: Vec<String>,
     /// Whether compactions that a client asks its provider for are answered by us.
     pub take_over_compaction: bool,
     /// Whether sessions are told what is remembered, and searched for what is worth keeping.
@@ -47,6 +49,7 @@ impl Default for ProxySettings {
             openai: None,
             chatgpt: "https://chatgpt.com/backend-api/codex".to_owned(),
             ca_file: None,
+            credential_headers: Vec::new(),
             take_over_compaction: false,
             memory: true,
             our_time_ms: 2000,

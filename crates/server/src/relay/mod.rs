@@ -11,8 +11,10 @@ mod stitched;
 mod watch;
 
 use crate::counters::Outcome;
-use crate::endpoint::{Api, Endpoint};
+use crate::endpoint::Endpoint;
 use crate::manage::{Asked, LocalAnswer, RoutingDecision};
+use crate::peer::Caller;
+use crate::routing::Api;
 use crate::serve::Shared;
 use crate::upstream::{RequestBody, SendError};
 use bytes::Bytes;
@@ -59,11 +61,24 @@ pub(crate) fn text(status: StatusCode, text: &str) -> Response<Body> {
 pub(crate) async fn pass_on(
     shared: &Arc<Shared>,
     request: Request<Incoming>,
+    caller: Caller,
 ) -> Result<Response<Body>, Broken> {
     let (head, body) = request.into_parts();
     let head = Arc::new(head);
     let endpoint = Endpoint::of(&head.method, head.uri.path());
-    let api = Api::of(endpoint, head.uri.path(), &head.headers);
+    let api = match Api::find(&head.uri, &head.headers) {
+        Ok(api) => api,
+        Err(why) => {
+            shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
+            // Both providers' clients read this form.
+            return Ok(error_answer(
+                Api::Anthropic,
+                StatusCode::NOT_FOUND,
+                "not_found_error",
+                &why.to_string(),
+            ));
+        }
+    };
     if headers::wants_websocket(&head.headers) {
         // What is said there can't be managed. Clients that offer it (Codex) ask over HTTP when they read this.
         shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
@@ -109,7 +124,14 @@ pub(crate) async fn pass_on(
         true => Some(body.clone()),
         false => coding::legible(&head.headers, &body, shared.settings.limits.request_bytes).map(Bytes::from),
     };
-    let decision = match shared.manager.as_ref().and_then(|manager| Some((manager, uncompressed()?))) {
+    let manager = match caller {
+        Caller::Owner => shared.manager.as_ref(),
+        Caller::Stranger => {
+            shared.tell_of_strangers();
+            None
+        }
+    };
+    let decision = match manager.and_then(|manager| Some((manager, uncompressed()?))) {
         Some((manager, body)) => {
             let at = (shared.settings.now)();
             manager.consider(Asked::new(endpoint, head.headers.clone(), body, at)).await
@@ -167,7 +189,7 @@ impl Sending {
         *request.headers_mut() = headers.clone();
         // It holds how the client wrote the names of its headers.
         *request.extensions_mut() = self.head.extensions.clone();
-        headers::go_up(request.headers_mut(), upstream.authority());
+        headers::go_up(request.headers_mut(), upstream.authority(), self.api, &self.shared);
         let size = request.body().size_hint().exact();
         let answered = self.shared.client.send(self.api, request).await;
         self.shared.counters.answer(answered.as_ref().ok().map(Response::status));

@@ -4,7 +4,7 @@ use super::connect::Connector;
 use super::pool::Pool;
 use super::{Upstream, Upstreams};
 use crate::counters::Counters;
-use crate::endpoint::Api;
+use crate::routing::Api;
 use crate::serve::StartError;
 use bytes::Bytes;
 use http::{Request, Response};

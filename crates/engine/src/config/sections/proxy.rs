@@ -25,6 +25,10 @@ const NOTES: &[Note] = &[
         .kind(Kind::Address),
     note("ca_file", "Certificates to trust besides the system's: a PEM file, absolute.").kind(Kind::Path),
     note(
+        "credential_headers",
+        "Credential headers that providers are sent besides their own (docs/proxy.md): those of a gateway, such as `helicone-auth`.",
+    ),
+    note(
         "take_over_compaction",
         "Whether a compaction that a client asks its provider for is answered with our own summary.",
     ),
