@@ -9,9 +9,12 @@ use http::uri::Authority;
 use http::{HeaderMap, Request, Uri};
 use std::net::SocketAddr;
 
+/// How names of our cookies begin.
+pub(crate) const COOKIE_PREFIX: &str = "throughline_";
+
 /// The cookie that a browser gets once a person opened the page with the token. Cookies know no ports, so it is named by ours.
 pub(crate) fn cookie_name(listening: SocketAddr) -> String {
-    format!("throughline_{}", listening.port())
+    format!("{COOKIE_PREFIX}{}", listening.port())
 }
 
 /// How somebody showed that they have the token.

@@ -9,6 +9,7 @@
 //! **Never worse than no proxy.** Whatever goes wrong in `manage/`, an error, a panic, a delay, the client's own bytes are
 //! forwarded, and the failure is reported where people look.
 
+mod budget;
 mod counters;
 mod endpoint;
 mod guard;
@@ -22,6 +23,7 @@ mod routing;
 mod runtime;
 mod serve;
 mod settings;
+mod timed;
 mod token;
 mod upstream;
 

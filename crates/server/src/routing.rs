@@ -196,7 +196,7 @@ impl Api {
         };
         Ok(match vendor.api {
             Self::OpenAi if headers.contains_key(CHATGPT_ACCOUNT) => Self::ChatGpt,
-            api => api,
+            api @ (Self::Anthropic | Self::OpenAi | Self::ChatGpt) => api,
         })
     }
 

@@ -1,6 +1,8 @@
 //! Listening.
 
+use crate::budget::Budget;
 use crate::counters::Counters;
+use crate::local::respond;
 use crate::manage::Manager;
 use crate::outlet::Outlet;
 use crate::peer::{Caller, Ends};
@@ -22,8 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 /// How long open answers may go on once the server is told to stop.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long a connection may take to send the head of a request.
-const HEAD: Duration = Duration::from_secs(30);
 
 /// Why a server can't start.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,7 @@ pub(crate) struct Shared {
     pub(crate) address: SocketAddr,
     pub(crate) local: local::State,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) budget: Arc<Budget>,
     strangers: Once,
 }
 
@@ -89,7 +90,8 @@ impl Server {
         let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let counters = Arc::new(Counters::default());
-        let client = Client::new(&settings.upstreams, settings.limits.connect, counters.clone())?;
+        let budget = Budget::new(settings.limits.buffered_bytes);
+        let client = Client::new(&settings.upstreams, &settings.limits, counters.clone())?;
         let manage = |managing| Arc::new(Manager::new(&settings, managing, counters.clone()));
         let manager = settings.manage.clone().map(manage);
         let shared = Arc::new(Shared {
@@ -99,6 +101,7 @@ impl Server {
             address,
             local: local::State::default(),
             counters,
+            budget,
             strangers: Once::new(),
         });
         let stop = CancellationToken::new();
@@ -146,8 +149,9 @@ impl Drop for Running {
 }
 
 async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) {
+    let limits = shared.settings.limits;
     let mut http = auto::Builder::new(TokioExecutor::new());
-    http.http1().preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(HEAD);
+    http.http1().preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(limits.stall);
     // What a provider does not say is not said for it.
     http.http1().auto_date_header(false);
     http.http2().timer(TokioTimer::new()).auto_date_header(false);
@@ -172,18 +176,28 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
             // While the connection is open: later its port may be somebody else's.
             let peer = tokio::task::spawn_blocking(move || Caller::find(Ends { client, server })).await;
             let peer = peer.unwrap_or(Caller::Stranger);
-            let (outlet, flushed) = Outlet::new(stream);
-            let service = service_fn(move |request| {
-                let (shared, flushed) = (shared.clone(), flushed.clone());
-                async move {
-                    Ok::<_, relay::Broken>(
-                        answer(shared, request, peer).await?.map(|body| flushed.hold(body)),
-                    )
+            let (outlet, pulse) = Outlet::new(stream);
+            let service = service_fn({
+                let pulse = pulse.clone();
+                move |request| {
+                    let (shared, open) = (shared.clone(), pulse.request());
+                    async move {
+                        Ok::<_, relay::Broken>(
+                            answer(shared, request, peer).await?.map(|body| open.hold(body)),
+                        )
+                    }
                 }
             });
             let connection = http.serve_connection(TokioIo::new(outlet), service).into_owned();
-            if let Err(error) = watcher.watch(connection).await {
-                tracing::debug!("a connection ended: {error}");
+            tokio::select! {
+                ended = watcher.watch(connection) => {
+                    if let Err(error) = ended {
+                        tracing::debug!("a connection ended: {error}");
+                    }
+                }
+                () = pulse.stopped(limits.idle, limits.upstream_idle) => {
+                    tracing::debug!("a connection was closed: nothing came or went by it");
+                }
             }
         });
     }
@@ -196,14 +210,16 @@ async fn answer(
     peer: Caller,
 ) -> Result<http::Response<relay::Body>, relay::Broken> {
     if let Err(refused) = guard::meant_for_us(request.headers(), request.uri(), shared.address) {
-        return Ok(relay::text(StatusCode::FORBIDDEN, &format!("{refused}\n")));
+        return Ok(respond::refusal(StatusCode::FORBIDDEN, &refused));
     }
     let caller = match guard::authorise(&mut request, peer, &shared.settings.secret) {
         Ok(caller) => caller,
-        Err(refused) => return Ok(relay::text(StatusCode::UNAUTHORIZED, &format!("{refused}\n"))),
+        Err(refused) => return Ok(respond::refusal(StatusCode::UNAUTHORIZED, &refused)),
     };
     if local::is_ours(request.uri().path()) {
         return Ok(local::answer(&shared, request).await);
     }
-    relay::pass_on(&shared, request, caller).await
+    let mut response = relay::pass_on(&shared, request, caller).await?;
+    respond::isolate(response.headers_mut());
+    Ok(response)
 }

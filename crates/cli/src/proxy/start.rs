@@ -103,6 +103,11 @@ impl Bases {
         let limits = Limits {
             request_bytes: proxy.request_bytes,
             answer_bytes: proxy.answer_bytes,
+            event_bytes: proxy.event_bytes,
+            buffered_bytes: proxy.buffered_bytes,
+            stall: Duration::from_secs(proxy.stall_seconds),
+            idle: Duration::from_secs(proxy.idle_seconds),
+            upstream_idle: Duration::from_secs(proxy.upstream_idle_seconds),
             our_time: Duration::from_millis(proxy.our_time_ms),
             connect: Duration::from_millis(proxy.connect_ms),
             rest: Duration::from_secs(proxy.rest_seconds),

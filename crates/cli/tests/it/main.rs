@@ -17,6 +17,7 @@ mod memory_terminal;
 mod memory_why;
 mod model;
 mod pipeline;
+mod proxy_bounds;
 mod proxy_doctor;
 mod proxy_import;
 mod proxy_kit;

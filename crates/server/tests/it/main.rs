@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm)]
 
 mod beside;
+mod bounds;
 mod callers;
 mod faults;
 mod held;
