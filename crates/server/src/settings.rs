@@ -145,7 +145,7 @@ impl Default for Limits {
         Self {
             request_bytes: 64 << 20,
             answer_bytes: 32 << 20,
-            event_bytes: 16 << 20,
+            event_bytes: 8 << 20,
             buffered_bytes: 192 << 20,
             stall: Duration::from_secs(30),
             idle: Duration::from_secs(60),

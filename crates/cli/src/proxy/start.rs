@@ -104,7 +104,8 @@ impl Bases {
             request_bytes: proxy.request_bytes,
             answer_bytes: proxy.answer_bytes,
             event_bytes: proxy.event_bytes,
-            buffered_bytes: proxy.buffered_bytes,
+            // A request that may be sent must fit.
+            buffered_bytes: proxy.buffered_bytes.max(proxy.request_bytes),
             stall: Duration::from_secs(proxy.stall_seconds),
             idle: Duration::from_secs(proxy.idle_seconds),
             upstream_idle: Duration::from_secs(proxy.upstream_idle_seconds),

@@ -67,7 +67,7 @@ impl Default for ProxySettings {
             connect_ms: 30_000,
             request_bytes: 64 << 20,
             answer_bytes: 32 << 20,
-            event_bytes: 16 << 20,
+            event_bytes: 8 << 20,
             buffered_bytes: 192 << 20,
             stall_seconds: 30,
             idle_seconds: 60,
@@ -89,12 +89,6 @@ impl ProxySettings {
         }
         if self.request_bytes == 0 {
             return Err("a request has at least one byte".to_owned());
-        }
-        if self.buffered_bytes < self.request_bytes {
-            return Err(format!(
-                "buffered_bytes ({}) must be at least request_bytes ({}), or no request of that size could be read",
-                self.buffered_bytes, self.request_bytes
-            ));
         }
         if [self.stall_seconds, self.idle_seconds, self.upstream_idle_seconds].contains(&0) {
             return Err("a time limit is at least one second".to_owned());

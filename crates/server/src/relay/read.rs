@@ -63,6 +63,11 @@ async fn collect(body: &mut Timed, most: usize, hold: &mut Hold) -> Result<Bytes
         if !hold.grow(data.len()) {
             return Err(Unread::NoRoom);
         }
+        if read.len() + data.len() > read.capacity() {
+            // Once, where its length is known: memory that nothing is written to costs nothing.
+            let said = usize::try_from(said).unwrap_or_default();
+            read.reserve_exact(said.saturating_sub(read.len()));
+        }
         read.extend_from_slice(&data);
     }
     read.shrink_to_fit();

@@ -108,7 +108,7 @@ pub enum Ending {
 /// The largest answer that is held: beyond it calls of ours are taken out, and not answered.
 const MOST: usize = 64 << 20;
 /// The largest event of a stream that is held: beyond it the event passes unseen.
-const MOST_OF_EVENT: usize = 16 << 20;
+const MOST_OF_EVENT: usize = 8 << 20;
 
 impl Stitcher {
     /// For one answer; `names` are our tools.
