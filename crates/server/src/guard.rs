@@ -1,16 +1,20 @@
 //! Who may ask.
 
 use crate::Token;
+use crate::peer::Caller;
 use crate::token::Derived;
 use crate::upstream::is_local;
 use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use http::uri::Authority;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Request, Uri};
 use std::net::SocketAddr;
+
+/// How names of our cookies begin.
+pub(crate) const COOKIE_PREFIX: &str = "throughline_";
 
 /// The cookie that a browser gets once a person opened the page with the token. Cookies know no ports, so it is named by ours.
 pub(crate) fn cookie_name(listening: SocketAddr) -> String {
-    format!("throughline_{}", listening.port())
+    format!("{COOKIE_PREFIX}{}", listening.port())
 }
 
 /// How somebody showed that they have the token.
@@ -36,6 +40,40 @@ pub(crate) enum Refused {
         "this needs the token; open the address that `throughline serve` printed, or send it as a bearer token"
     )]
     Token,
+    /// A secret that is not this user's.
+    #[error(
+        "the secret in the address or in x-throughline-secret is not that of the user who started this server; it is in the file \
+         proxy/secret of Throughline's home folder"
+    )]
+    Secret,
+}
+
+/// The header that shows the user's secret.
+const SECRET: &str = "x-throughline-secret";
+/// The first segment of a path that shows it: `/t/SECRET/v1/messages`.
+const SECRET_PATH: &str = "/t/";
+
+/// Returns who sent a request, by the owner of its connection or by the secret that it shows. The secret is removed from the request.
+pub(crate) fn authorise<B>(
+    request: &mut Request<B>,
+    peer: Caller,
+    secret: &Token,
+) -> Result<Caller, Refused> {
+    let in_header = request.headers_mut().remove(SECRET);
+    let in_path = request.uri().path().strip_prefix(SECRET_PATH).map(str::to_owned);
+    if in_header.is_none() && in_path.is_none() {
+        return Ok(peer);
+    }
+    let mut is_right = in_header.is_none_or(|shown| shown.to_str().is_ok_and(|shown| secret.is(shown)));
+    if let Some(path) = in_path {
+        let (shown, rest) = path.split_once('/').unwrap_or((&path, ""));
+        is_right &= secret.is(shown);
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        let mut parts = std::mem::take(request.uri_mut()).into_parts();
+        parts.path_and_query = Some(format!("/{rest}{query}").parse().map_err(|_| Refused::Secret)?);
+        *request.uri_mut() = Uri::from_parts(parts).map_err(|_| Refused::Secret)?;
+    }
+    if is_right { Ok(Caller::Owner) } else { Err(Refused::Secret) }
 }
 
 /// Checks that a request was meant for this server, by a program or by our own page (DNS rebinding, cross-site requests).

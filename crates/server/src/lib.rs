@@ -9,6 +9,7 @@
 //! **Never worse than no proxy.** Whatever goes wrong in `manage/`, an error, a panic, a delay, the client's own bytes are
 //! forwarded, and the failure is reported where people look.
 
+mod budget;
 mod counters;
 mod endpoint;
 mod guard;
@@ -16,14 +17,18 @@ mod inject;
 mod local;
 mod manage;
 mod outlet;
+mod peer;
 mod relay;
+mod routing;
 mod runtime;
 mod serve;
 mod settings;
+mod timed;
 mod token;
 mod upstream;
 
 pub use endpoint::Endpoint;
+pub use http::HeaderName;
 #[doc(hidden)]
 pub use inject::{Inject, Injected, Point};
 pub use manage::{

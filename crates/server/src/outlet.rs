@@ -12,47 +12,104 @@ use std::error::Error;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// How often everything had gone out.
+/// What goes on on a connection.
 #[derive(Clone, Default)]
-pub(crate) struct Flushed(Arc<Count>);
+pub(crate) struct Pulse(Arc<State>);
 
 #[derive(Default)]
-struct Count {
-    times: AtomicU64,
+struct State {
+    /// How often everything had gone out.
+    flushes: AtomicU64,
     waiting: AtomicWaker,
+    /// How often something came or went.
+    moves: AtomicU64,
+    /// Requests that are not answered to the end.
+    open: AtomicUsize,
+    /// The client takes nothing.
+    is_blocked: AtomicBool,
 }
 
-impl Flushed {
-    fn times(&self) -> u64 {
-        self.0.times.load(Ordering::Acquire)
+impl Pulse {
+    fn flushes(&self) -> u64 {
+        self.0.flushes.load(Ordering::Acquire)
     }
 
-    fn once_more(&self) {
-        self.0.times.fetch_add(1, Ordering::Release);
+    fn flushed(&self) {
+        self.0.flushes.fetch_add(1, Ordering::Release);
         self.0.waiting.wake();
     }
 
+    fn moved(&self) {
+        self.0.moves.fetch_add(1, Ordering::Release);
+    }
+
+    /// A request came; it is open until what is returned is dropped.
+    pub(crate) fn request(&self) -> OpenRequest {
+        self.0.open.fetch_add(1, Ordering::AcqRel);
+        OpenRequest(self.clone())
+    }
+
+    /// Waits until nobody uses the connection: no request for `idle`, or a client that takes nothing for `blocked`.
+    pub(crate) async fn stopped(&self, idle: Duration, blocked: Duration) {
+        let mut still = Duration::ZERO;
+        loop {
+            let before = self.0.moves.load(Ordering::Acquire);
+            tokio::time::sleep(idle).await;
+            let is_open = self.0.open.load(Ordering::Acquire) > 0;
+            let is_blocked = self.0.is_blocked.load(Ordering::Acquire);
+            if self.0.moves.load(Ordering::Acquire) != before || (is_open && !is_blocked) {
+                still = Duration::ZERO;
+                continue;
+            }
+            still = still.saturating_add(idle);
+            if !is_open || still >= blocked {
+                return;
+            }
+        }
+    }
+}
+
+/// A request that is not answered to the end.
+pub(crate) struct OpenRequest(Pulse);
+
+impl OpenRequest {
     /// A body whose break is told when all that came before it has gone out.
-    pub(crate) fn hold(&self, body: Body) -> Body {
-        Held { body, flushed: self.clone(), broken: None }.boxed_unsync()
+    pub(crate) fn hold(self, body: Body) -> Body {
+        Held { body, open: self, broken: None }.boxed_unsync()
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.0.moved();
+        self.0.0.open.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// A client's connection.
 pub(crate) struct Outlet {
     stream: TcpStream,
-    flushed: Flushed,
+    pulse: Pulse,
 }
 
 impl Outlet {
-    pub(crate) fn new(stream: TcpStream) -> (Self, Flushed) {
-        let flushed = Flushed::default();
-        (Self { stream, flushed: flushed.clone() }, flushed)
+    pub(crate) fn new(stream: TcpStream) -> (Self, Pulse) {
+        let pulse = Pulse::default();
+        (Self { stream, pulse: pulse.clone() }, pulse)
+    }
+
+    fn written(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.pulse.0.is_blocked.store(written.is_pending(), Ordering::Release);
+        if written.is_ready() {
+            self.pulse.moved();
+        }
+        written
     }
 }
 
@@ -62,7 +119,9 @@ impl AsyncRead for Outlet {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
+        self.pulse.moved();
+        Poll::Ready(read)
     }
 }
 
@@ -72,14 +131,15 @@ impl AsyncWrite for Outlet {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.written(written)
     }
 
     /// Only called when there is nothing left to be written.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = ready!(Pin::new(&mut self.stream).poll_flush(context));
         if flushed.is_ok() {
-            self.flushed.once_more();
+            self.pulse.flushed();
         }
         Poll::Ready(flushed)
     }
@@ -93,7 +153,8 @@ impl AsyncWrite for Outlet {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.written(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -103,7 +164,7 @@ impl AsyncWrite for Outlet {
 
 struct Held {
     body: Body,
-    flushed: Flushed,
+    open: OpenRequest,
     /// Why it broke, and how often everything had gone out by then.
     broken: Option<(Box<dyn Error + Send + Sync>, u64)>,
 }
@@ -119,14 +180,14 @@ impl http_body::Body for Held {
         let this = &mut *self;
         if this.broken.is_none() {
             match ready!(Pin::new(&mut this.body).poll_frame(context)) {
-                Some(Err(error)) => this.broken = Some((error, this.flushed.times())),
+                Some(Err(error)) => this.broken = Some((error, this.open.0.flushes())),
                 other => return Poll::Ready(other),
             }
         }
         // Registered first: it may be flushed in between.
-        this.flushed.0.waiting.register(context.waker());
+        this.open.0.0.waiting.register(context.waker());
         match this.broken.take() {
-            Some((error, before)) if this.flushed.times() > before => Poll::Ready(Some(Err(error))),
+            Some((error, before)) if this.open.0.flushes() > before => Poll::Ready(Some(Err(error))),
             waiting => {
                 this.broken = waiting;
                 Poll::Pending

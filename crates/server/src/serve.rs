@@ -1,8 +1,11 @@
 //! Listening.
 
+use crate::budget::Budget;
 use crate::counters::Counters;
+use crate::local::respond;
 use crate::manage::Manager;
 use crate::outlet::Outlet;
+use crate::peer::{Caller, Ends};
 use crate::upstream::Client;
 use crate::{Settings, Snapshot, guard, local, relay};
 use http::{Request, StatusCode};
@@ -13,7 +16,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -21,8 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 /// How long open answers may go on once the server is told to stop.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long a connection may take to send the head of a request.
-const HEAD: Duration = Duration::from_secs(30);
 
 /// Why a server can't start.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,20 @@ pub(crate) struct Shared {
     pub(crate) address: SocketAddr,
     pub(crate) local: local::State,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) budget: Arc<Budget>,
+    strangers: Once,
+}
+
+impl Shared {
+    /// Tells once that somebody else's requests pass unmanaged: it may be the user's own program behind a namespace.
+    pub(crate) fn tell_of_strangers(&self) {
+        self.strangers.call_once(|| {
+            tracing::warn!(
+                "a request came from another user of this machine, or from a container: such requests are forwarded without memory, \
+                 changes or records; docs/proxy.md says how a program of yours shows who it is"
+            );
+        });
+    }
 }
 
 /// A proxy on loopback.
@@ -75,11 +90,20 @@ impl Server {
         let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let counters = Arc::new(Counters::default());
-        let client = Client::new(&settings.upstreams, settings.limits.connect, counters.clone())?;
+        let budget = Budget::new(settings.limits.buffered_bytes);
+        let client = Client::new(&settings.upstreams, &settings.limits, counters.clone())?;
         let manage = |managing| Arc::new(Manager::new(&settings, managing, counters.clone()));
         let manager = settings.manage.clone().map(manage);
-        let shared =
-            Arc::new(Shared { settings, client, manager, address, local: local::State::default(), counters });
+        let shared = Arc::new(Shared {
+            settings,
+            client,
+            manager,
+            address,
+            local: local::State::default(),
+            counters,
+            budget,
+            strangers: Once::new(),
+        });
         let stop = CancellationToken::new();
         if let Some(manager) = &shared.manager {
             manager.tend(stop.clone());
@@ -125,16 +149,17 @@ impl Drop for Running {
 }
 
 async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) {
+    let limits = shared.settings.limits;
     let mut http = auto::Builder::new(TokioExecutor::new());
-    http.http1().preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(HEAD);
+    http.http1().preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(limits.stall);
     // What a provider does not say is not said for it.
     http.http1().auto_date_header(false);
     http.http2().timer(TokioTimer::new()).auto_date_header(false);
     let open = GracefulShutdown::new();
     loop {
-        let stream = tokio::select! {
+        let (stream, client) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of file descriptors, as a rule: others may be closed by then.
                     tracing::warn!("cannot accept a connection: {error}");
@@ -145,17 +170,34 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
             () = stop.cancelled() => break,
         };
         let _ = stream.set_nodelay(true);
-        let (outlet, flushed) = Outlet::new(stream);
-        let shared = shared.clone();
-        let service = service_fn(move |request| {
-            let (shared, flushed) = (shared.clone(), flushed.clone());
-            async move { Ok::<_, relay::Broken>(answer(shared, request).await?.map(|body| flushed.hold(body))) }
-        });
-        let connection = http.serve_connection(TokioIo::new(outlet), service).into_owned();
-        let connection = open.watch(connection);
+        let Ok(server) = stream.local_addr() else { continue };
+        let (http, watcher, shared) = (http.clone(), open.watcher(), shared.clone());
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!("a connection ended: {error}");
+            // While the connection is open: later its port may be somebody else's.
+            let peer = tokio::task::spawn_blocking(move || Caller::find(Ends { client, server })).await;
+            let peer = peer.unwrap_or(Caller::Stranger);
+            let (outlet, pulse) = Outlet::new(stream);
+            let service = service_fn({
+                let pulse = pulse.clone();
+                move |request| {
+                    let (shared, open) = (shared.clone(), pulse.request());
+                    async move {
+                        Ok::<_, relay::Broken>(
+                            answer(shared, request, peer).await?.map(|body| open.hold(body)),
+                        )
+                    }
+                }
+            });
+            let connection = http.serve_connection(TokioIo::new(outlet), service).into_owned();
+            tokio::select! {
+                ended = watcher.watch(connection) => {
+                    if let Err(error) = ended {
+                        tracing::debug!("a connection ended: {error}");
+                    }
+                }
+                () = pulse.stopped(limits.idle, limits.upstream_idle) => {
+                    tracing::debug!("a connection was closed: nothing came or went by it");
+                }
             }
         });
     }
@@ -164,13 +206,20 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
 
 async fn answer(
     shared: Arc<Shared>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
+    peer: Caller,
 ) -> Result<http::Response<relay::Body>, relay::Broken> {
     if let Err(refused) = guard::meant_for_us(request.headers(), request.uri(), shared.address) {
-        return Ok(relay::text(StatusCode::FORBIDDEN, &format!("{refused}\n")));
+        return Ok(respond::refusal(StatusCode::FORBIDDEN, &refused));
     }
+    let caller = match guard::authorise(&mut request, peer, &shared.settings.secret) {
+        Ok(caller) => caller,
+        Err(refused) => return Ok(respond::refusal(StatusCode::UNAUTHORIZED, &refused)),
+    };
     if local::is_ours(request.uri().path()) {
         return Ok(local::answer(&shared, request).await);
     }
-    relay::pass_on(&shared, request).await
+    let mut response = relay::pass_on(&shared, request, caller).await?;
+    respond::isolate(response.headers_mut());
+    Ok(response)
 }

@@ -1,6 +1,7 @@
 //! Everything a server is told.
 
 use crate::{MemoryOptions, Token, Upstreams};
+use http::HeaderName;
 use jiff::Timestamp;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -22,6 +23,10 @@ pub struct Settings {
     pub home: Home,
     /// What opens the page and the control calls.
     pub token: Token,
+    /// The user's secret: a request that shows it is managed, whoever owns its connection.
+    pub secret: Token,
+    /// Credential headers that providers are sent besides those that the routing table allows: a gateway's own.
+    pub credential_headers: Vec<HeaderName>,
     /// What is done about requests; `None`: nothing, they are only passed on.
     pub manage: Option<Managing>,
     /// What is held at most, and for how long.
@@ -38,6 +43,8 @@ impl Settings {
             upstreams,
             home,
             token: Token::fresh(),
+            secret: Token::fresh(),
+            credential_headers: Vec::new(),
             manage: Some(Managing::default()),
             limits: Limits::default(),
             now: Timestamp::now,
@@ -108,6 +115,17 @@ pub struct Limits {
     pub request_bytes: usize,
     /// Bytes of an answer that are held to learn from it; of longer ones only the end is not known.
     pub answer_bytes: usize,
+    /// Bytes of one event of a streamed answer that are held while it is looked at; larger ones pass unseen.
+    pub event_bytes: usize,
+    /// Bytes of requests and answers that all connections may hold together. Requests beyond it are refused with 503, answers are
+    /// passed on without being recorded.
+    pub buffered_bytes: usize,
+    /// How long a client may take for the head of a request, and between two pieces of its body.
+    pub stall: Duration,
+    /// How long a connection may stay open without a request.
+    pub idle: Duration,
+    /// How long a provider may take to begin its answer, and between two pieces of it; and how long a client may take nothing of it.
+    pub upstream_idle: Duration,
     /// How long our own work on a request may take before it is forwarded as it came.
     pub our_time: Duration,
     /// How long a compaction that is answered here may take before the provider is asked.
@@ -127,6 +145,12 @@ impl Default for Limits {
         Self {
             request_bytes: 64 << 20,
             answer_bytes: 32 << 20,
+            event_bytes: 8 << 20,
+            buffered_bytes: 192 << 20,
+            stall: Duration::from_secs(30),
+            idle: Duration::from_secs(60),
+            // Models may think for long before they say a word.
+            upstream_idle: Duration::from_secs(1200),
             our_time: Duration::from_secs(2),
             compaction: Duration::from_secs(120),
             connect: Duration::from_secs(30),

@@ -1,7 +1,7 @@
 //! A server's settings.
 
-use super::memory;
 use super::servers::Served;
+use super::{memory, secret};
 use crate::context::Context;
 use crate::launch::unpack_tables;
 use anyhow::{Context as _, bail};
@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use throughline_engine::config::{Config, ProxySettings};
 use throughline_model::process_environment;
-use throughline_server::{Limits, Managing, Scribe, Settings, Upstream, Upstreams};
+use throughline_server::{HeaderName, Limits, Managing, Scribe, Settings, Upstream, Upstreams};
 
 /// An address of a provider, and who named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +103,12 @@ impl Bases {
         let limits = Limits {
             request_bytes: proxy.request_bytes,
             answer_bytes: proxy.answer_bytes,
+            event_bytes: proxy.event_bytes,
+            // A request that may be sent must fit.
+            buffered_bytes: proxy.buffered_bytes.max(proxy.request_bytes),
+            stall: Duration::from_secs(proxy.stall_seconds),
+            idle: Duration::from_secs(proxy.idle_seconds),
+            upstream_idle: Duration::from_secs(proxy.upstream_idle_seconds),
             our_time: Duration::from_millis(proxy.our_time_ms),
             connect: Duration::from_millis(proxy.connect_ms),
             rest: Duration::from_secs(proxy.rest_seconds),
@@ -113,6 +119,11 @@ impl Bases {
             listen,
             limits,
             manage: None,
+            secret: match wish.passive {
+                true => secret::load_existing(&context.home)?,
+                false => secret::load(&context.home)?,
+            },
+            credential_headers: header_names(&proxy.credential_headers)?,
             ..Settings::new(context.home.clone(), upstreams(proxy, self, listen, wish.variable)?)
         };
         if wish.passive {
@@ -135,6 +146,13 @@ impl Bases {
         };
         Ok(Settings { manage: Some(managing), ..settings })
     }
+}
+
+fn header_names(names: &[String]) -> anyhow::Result<Vec<HeaderName>> {
+    let parse = |name: &String| {
+        name.parse().with_context(|| format!("`{name}` in proxy.credential_headers is no name of a header"))
+    };
+    names.iter().map(parse).collect()
 }
 
 fn upstreams(

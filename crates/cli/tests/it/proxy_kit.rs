@@ -131,8 +131,12 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start(world: &World, arguments: &[&str]) -> Self {
-        let upstream = world.provider.url();
-        let mut all = vec!["serve", "--json", "--port", "0", "--anthropic", &upstream, "--openai", &upstream];
+        Self::before(world, &world.provider.url(), arguments)
+    }
+
+    /// Before another provider.
+    pub(crate) fn before(world: &World, upstream: &str, arguments: &[&str]) -> Self {
+        let mut all = vec!["serve", "--json", "--port", "0", "--anthropic", upstream, "--openai", upstream];
         all.extend(arguments);
         let mut command = world.command(&all);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

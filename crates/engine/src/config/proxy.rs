@@ -20,6 +20,8 @@ pub struct ProxySettings {
     pub chatgpt: String,
     /// Certificates to trust besides the system's, as PEM.
     pub ca_file: Option<PathBuf>,
+    /// Credential headers that providers are sent besides their own.
+    pub credential_headers: Vec<String>,
     /// Whether compactions that a client asks its provider for are answered by us.
     pub take_over_compaction: bool,
     /// Whether sessions are told what is remembered, and searched for what is worth keeping.
@@ -34,6 +36,16 @@ pub struct ProxySettings {
     pub request_bytes: usize,
     /// The most bytes of an answer that are held to learn from it.
     pub answer_bytes: usize,
+    /// The most bytes of one event of a streamed answer that are held.
+    pub event_bytes: usize,
+    /// The most bytes of requests and answers that are held for all connections together.
+    pub buffered_bytes: usize,
+    /// Seconds that a client may take for the head of a request, and between two pieces of its body.
+    pub stall_seconds: u64,
+    /// Seconds that a client's connection may stay open without a request.
+    pub idle_seconds: u64,
+    /// Seconds that a provider may take to begin its answer, and between two pieces of it.
+    pub upstream_idle_seconds: u64,
     /// Seconds after which a session that nobody uses is kept by its ledger alone.
     pub rest_seconds: u64,
 }
@@ -47,6 +59,7 @@ impl Default for ProxySettings {
             openai: None,
             chatgpt: "https://chatgpt.com/backend-api/codex".to_owned(),
             ca_file: None,
+            credential_headers: Vec::new(),
             take_over_compaction: false,
             memory: true,
             our_time_ms: 2000,
@@ -54,6 +67,11 @@ impl Default for ProxySettings {
             connect_ms: 30_000,
             request_bytes: 64 << 20,
             answer_bytes: 32 << 20,
+            event_bytes: 8 << 20,
+            buffered_bytes: 192 << 20,
+            stall_seconds: 30,
+            idle_seconds: 60,
+            upstream_idle_seconds: 1200,
             rest_seconds: 60,
         }
     }
@@ -71,6 +89,9 @@ impl ProxySettings {
         }
         if self.request_bytes == 0 {
             return Err("a request has at least one byte".to_owned());
+        }
+        if [self.stall_seconds, self.idle_seconds, self.upstream_idle_seconds].contains(&0) {
+            return Err("a time limit is at least one second".to_owned());
         }
         match &self.ca_file {
             Some(file) if !file.is_absolute() => Err("it must be absolute".to_owned()),

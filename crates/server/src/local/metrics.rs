@@ -14,6 +14,9 @@ use std::fmt::{Display, Write as _};
 pub(super) fn answer(shared: &Shared) -> Response<Body> {
     let mut text = text(&shared.counters);
     connections(&mut text, shared.client.connections());
+    let name = "throughline_buffered_bytes";
+    text.family(name, Type::Gauge, "Bytes of requests and answers that are held for all connections.");
+    text.sample(name, &[], shared.budget.used());
     if let Some(manager) = &shared.manager {
         managed(&mut text, &manager.world.reports, &manager.snapshot());
     }

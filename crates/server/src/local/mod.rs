@@ -10,7 +10,7 @@ mod metrics;
 mod pages;
 mod people;
 mod query;
-mod respond;
+pub(crate) mod respond;
 mod story;
 
 pub(crate) use data::State;

@@ -1,8 +1,11 @@
 //! Answers of our own, with what browsers are told about them.
 
+use crate::guard;
 use crate::relay::{Body, whole};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
-use http::{Response, StatusCode};
+use http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
+};
+use http::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
 
 /// A browser loads nothing but what this server has, runs nothing but our own file, and shows the page in no other.
@@ -19,6 +22,45 @@ const SAID: [(&str, &str); 7] = [
     ("cross-origin-resource-policy", "same-origin"),
     ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
 ];
+
+/// What browsers are told about answers of providers: nothing in them runs, is shown inside another page, or is taken for another type.
+const ISOLATED: [(&str, &str); 3] = [
+    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    ("x-content-type-options", "nosniff"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+/// Parts of content types that browsers show as a page, or run.
+const ACTIVE: [&str; 6] = ["html", "xml", "svg", "script", "css", "pdf"];
+
+/// Makes an answer of a provider harmless on the origin of our page: what a browser would show or run is text to be saved, and a
+/// cookie of ours is not set.
+pub(crate) fn isolate(headers: &mut HeaderMap) {
+    for (name, value) in ISOLATED {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    let cookies: Vec<HeaderValue> = headers.get_all(SET_COOKIE).iter().cloned().collect();
+    if cookies.iter().any(is_our_cookie) {
+        headers.remove(SET_COOKIE);
+        for cookie in cookies.into_iter().filter(|cookie| !is_our_cookie(cookie)) {
+            headers.append(SET_COOKIE, cookie);
+        }
+    }
+    let kind =
+        headers.get(CONTENT_TYPE).map(|kind| String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase());
+    if kind.is_some_and(|kind| ACTIVE.iter().any(|active| kind.contains(active))) {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(Kind::Plain.name()));
+        headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+    }
+}
+
+fn is_our_cookie(cookie: &HeaderValue) -> bool {
+    cookie.as_bytes().trim_ascii_start().starts_with(guard::COOKIE_PREFIX.as_bytes())
+}
+
+/// A request that is not heard.
+pub(crate) fn refusal(status: StatusCode, why: &impl std::fmt::Display) -> Response<Body> {
+    answer(status, Kind::Plain, format!("{why}\n"))
+}
 
 /// A kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

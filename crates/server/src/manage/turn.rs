@@ -5,9 +5,10 @@ use super::memory::{self, Answered};
 use super::rest::Held;
 use super::thread::Working;
 use super::{Asked, OwnTurn, Report, RoutingDecision, Thread};
+use crate::budget::Hold;
 use crate::counters::Counters;
 use crate::inject::{Point, strike};
-use crate::relay::{Attempt, MAX_SHRINKS, NextStep, Original, OriginalReason, Rejection, legible};
+use crate::relay::{Attempt, MAX_SHRINKS, NextStep, Original, OriginalReason, Rejection, is_plain, legible};
 use bytes::Bytes;
 use http::HeaderMap;
 use std::sync::Arc;
@@ -120,6 +121,8 @@ pub(crate) struct Seen {
     pub(crate) earlier: Vec<Usage>,
     /// The client got it as it is: it is not one of several, and nothing was taken out.
     pub(crate) as_told: bool,
+    /// What its pieces take of the budget.
+    pub(crate) _hold: Hold,
 }
 
 /// How an answer ended.
@@ -241,7 +244,10 @@ impl Seen {
     /// The answer, as far as it came.
     fn response(&self, thread: &Thread, most: usize) -> Option<Response> {
         let bytes = self.pieces.concat();
-        let bytes = legible(&self.headers, &bytes, most)?;
+        let bytes = match is_plain(&self.headers) {
+            true => Some(bytes).filter(|bytes| bytes.len() <= most)?,
+            false => legible(&self.headers, &bytes, most)?,
+        };
         let kind = self.headers.get(http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
             return Response::decode(thread.wire, &bytes).ok();

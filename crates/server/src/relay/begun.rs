@@ -5,20 +5,23 @@
 //! one comes that says something, or the time is up.
 
 use super::coding;
+use crate::timed::Timed;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Response};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use throughline_core::Wire;
 use throughline_wire::sse;
 use throughline_wire::stream::{StreamDecoder, StreamError};
+
+type AnyError = Box<dyn Error + Send + Sync>;
 
 /// How long the first events are held back at most.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -29,22 +32,19 @@ const MOST: usize = 64 << 10;
 pub(super) struct Begun {
     first: VecDeque<Frame<Bytes>>,
     /// How it broke behind them, if it did.
-    broken: Option<hyper::Error>,
-    rest: Incoming,
+    broken: Option<AnyError>,
+    rest: Timed,
 }
 
-impl From<Incoming> for Begun {
-    fn from(rest: Incoming) -> Self {
+impl From<Timed> for Begun {
+    fn from(rest: Timed) -> Self {
         Self { first: VecDeque::new(), broken: None, rest }
     }
 }
 
 /// Waits for the first event of a stream that says something. What it reports, if that is an error; the answer is whole either
 /// way.
-pub(super) async fn first_event(
-    wire: Wire,
-    response: Response<Incoming>,
-) -> (Response<Begun>, Option<Vec<u8>>) {
+pub(super) async fn first_event(wire: Wire, response: Response<Timed>) -> (Response<Begun>, Option<Vec<u8>>) {
     let is_stream = is_stream(response.headers()) && coding::is_plain(response.headers());
     let (head, body) = response.into_parts();
     let mut begun = Begun::from(body);
@@ -63,7 +63,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
 
 impl Begun {
     /// The answer, if nothing was taken off it: only streams are looked at.
-    pub(super) fn into_rest(self) -> Incoming {
+    pub(super) fn into_rest(self) -> Timed {
         self.rest
     }
 
@@ -121,12 +121,12 @@ fn says_something(wire: Wire, event: &sse::Event) -> bool {
 
 impl Body for Begun {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = AnyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, AnyError>>> {
         match self.first.pop_front() {
             Some(frame) => Poll::Ready(Some(Ok(frame))),
             None => match self.broken.take() {

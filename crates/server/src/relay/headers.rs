@@ -1,5 +1,7 @@
 //! Which headers go on.
 
+use crate::routing::Api;
+use crate::serve::Shared;
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, PROXY_AUTHENTICATE,
     PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
@@ -34,9 +36,14 @@ pub(super) fn drop_hop(headers: &mut HeaderMap) {
     headers.remove(KEEP_ALIVE);
 }
 
-/// The headers of a request as they go up: without what was said to us, for the host that it goes to.
-pub(super) fn go_up(headers: &mut HeaderMap, host: &Authority) {
+/// Makes the headers of a request those that its provider is sent: without what was said to us, without credentials that are not
+/// its own, for the host that it goes to.
+pub(super) fn go_up(headers: &mut HeaderMap, host: &Authority, api: Api, shared: &Shared) {
     drop_hop(headers);
+    let settings = &shared.settings;
+    api.keep_own_credentials(headers, &settings.credential_headers, &|given| {
+        settings.token.is(given) || settings.secret.is(given)
+    });
     let ours: Vec<HeaderName> =
         headers.keys().filter(|name| name.as_str().starts_with(OURS)).cloned().collect();
     for name in ours {

@@ -10,23 +10,28 @@ mod retry;
 mod stitched;
 mod watch;
 
+use crate::budget::Hold;
 use crate::counters::Outcome;
-use crate::endpoint::{Api, Endpoint};
+use crate::endpoint::Endpoint;
 use crate::manage::{Asked, LocalAnswer, RoutingDecision};
+use crate::peer::Caller;
+use crate::routing::Api;
 use crate::serve::Shared;
+use crate::timed::Timed;
 use crate::upstream::{RequestBody, SendError};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, request};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Either, Full, LengthLimitError};
+use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body as _, Incoming};
+use read::Unread;
 use retry::AnswerForm;
 use serde_json::json;
 use std::error::Error;
 use std::sync::Arc;
 
-pub(crate) use coding::legible;
+pub(crate) use coding::{is_plain, legible};
 pub(crate) use outgoing::{
     Attempt, MAX_SHRINKS, NextStep, Original, OriginalReason, Outgoing, Rejection, TooLong,
 };
@@ -47,69 +52,75 @@ pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A plain answer of our own.
-pub(crate) fn text(status: StatusCode, text: &str) -> Response<Body> {
-    let mut response = Response::new(whole(text.to_owned()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    response
-}
-
 /// Passes a request on, with what is decided about it.
 pub(crate) async fn pass_on(
     shared: &Arc<Shared>,
     request: Request<Incoming>,
+    caller: Caller,
 ) -> Result<Response<Body>, Broken> {
     let (head, body) = request.into_parts();
     let head = Arc::new(head);
     let endpoint = Endpoint::of(&head.method, head.uri.path());
-    let api = Api::of(endpoint, head.uri.path(), &head.headers);
+    let api = match Api::find(&head.uri, &head.headers) {
+        Ok(api) => api,
+        Err(why) => {
+            shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
+            // Both providers' clients read this form.
+            return Ok(error_answer(
+                Api::Anthropic,
+                StatusCode::NOT_FOUND,
+                "not_found_error",
+                &why.to_string(),
+            ));
+        }
+    };
     if headers::wants_websocket(&head.headers) {
         // What is said there can't be managed. Clients that offer it (Codex) ask over HTTP when they read this.
         shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
         let why = "this proxy does not speak WebSocket; ask over HTTP";
         return Ok(error_answer(api, StatusCode::UPGRADE_REQUIRED, "upgrade_required", why));
     }
+    let mut hold = shared.budget.hold();
     if endpoint == Endpoint::Other {
         // Files and the like: nobody looks at them, and they may be large. A small one is read first, and can be sent again then.
         let is_small = body.size_hint().exact().is_some_and(|bytes| bytes <= SMALL);
         let body = if is_small || head.method == Method::GET || head.method == Method::HEAD {
             // A chunked one of these would not be sent on, and left unread it would cost the client the end of its answer.
-            let read = read::whole(body, shared.settings.limits.request_bytes).await;
-            Either::Left(Full::new(read.map_err(|_| Broken)?))
+            match read::whole(body, &shared.settings.limits, &mut hold).await {
+                Ok(read) => Either::Left(Full::new(read)),
+                Err(why) => return unread(shared, &head, (api, endpoint), why),
+            }
         } else {
-            Either::Right(body)
+            Either::Right(Timed::new(body, shared.settings.limits.stall))
         };
         shared.counters.request(&head.headers, None, Outcome::Untouched);
-        let sent =
-            Sending { shared: shared.clone(), api, head: head.clone() }.send(&head.headers, body).await;
+        let sent = Sending { shared: shared.clone(), api, head: head.clone(), _hold: hold }
+            .send(&head.headers, body)
+            .await;
         return match sent {
             Ok(response) => Ok(watch::untouched(response)),
             Err(error) => unreachable_upstream(shared, api, &error),
         };
     }
-    let body = match read::whole(body, shared.settings.limits.request_bytes).await {
+    let body = match read::whole(body, &shared.settings.limits, &mut hold).await {
         Ok(body) => body,
-        Err(error) if error.is::<LengthLimitError>() => {
-            shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
-            let most = shared.settings.limits.request_bytes;
-            return Ok(error_answer(
-                api,
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "request_too_large",
-                &format!(
-                    "the request is larger than {most} bytes, which is all that this proxy takes (proxy.request_bytes)"
-                ),
-            ));
-        }
-        Err(_) => return Err(Broken),
+        Err(why) => return unread(shared, &head, (api, endpoint), why),
     };
     shared.counters.received.add(body.len() as u64);
-    let uncompressed = || match coding::is_plain(&head.headers) {
+    let mut uncompressed = || match coding::is_plain(&head.headers) {
         true => Some(body.clone()),
-        false => coding::legible(&head.headers, &body, shared.settings.limits.request_bytes).map(Bytes::from),
+        false => coding::legible(&head.headers, &body, shared.settings.limits.request_bytes)
+            .filter(|plain| hold.grow(plain.len()))
+            .map(Bytes::from),
     };
-    let decision = match shared.manager.as_ref().and_then(|manager| Some((manager, uncompressed()?))) {
+    let manager = match caller {
+        Caller::Owner => shared.manager.as_ref(),
+        Caller::Stranger => {
+            shared.tell_of_strangers();
+            None
+        }
+    };
+    let decision = match manager.and_then(|manager| Some((manager, uncompressed()?))) {
         Some((manager, body)) => {
             let at = (shared.settings.now)();
             manager.consider(Asked::new(endpoint, head.headers.clone(), body, at)).await
@@ -125,7 +136,7 @@ pub(crate) async fn pass_on(
         RoutingDecision::Respond(_) => Outcome::AnsweredHere,
     };
     shared.counters.request(&head.headers, endpoint.wire(), outcome);
-    let sending = Sending { shared: shared.clone(), api, head };
+    let sending = Sending { shared: shared.clone(), api, head, _hold: hold };
     match decision {
         RoutingDecision::Respond(answer) => Ok(local_answer(answer)),
         RoutingDecision::PassThrough(outgoing) => {
@@ -136,6 +147,27 @@ pub(crate) async fn pass_on(
         }
         RoutingDecision::Forward(turn) => sending.send_with_retries(*turn, body).await,
     }
+}
+
+/// What the client is told if its request was not read.
+fn unread(
+    shared: &Shared,
+    head: &request::Parts,
+    (api, endpoint): (Api, Endpoint),
+    why: Unread,
+) -> Result<Response<Body>, Broken> {
+    shared.counters.request(&head.headers, endpoint.wire(), Outcome::Refused);
+    let (status, kind) = match why {
+        Unread::Broken => return Err(Broken),
+        Unread::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "request_too_large"),
+        Unread::TooSlow(_) => (StatusCode::REQUEST_TIMEOUT, "timeout_error"),
+        Unread::NoRoom => (StatusCode::SERVICE_UNAVAILABLE, "overloaded_error"),
+    };
+    let mut response = error_answer(api, status, kind, &why.to_string());
+    if why == Unread::NoRoom {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    Ok(response)
 }
 
 fn outcome(outgoing: &Outgoing) -> Outcome {
@@ -150,6 +182,8 @@ struct Sending {
     shared: Arc<Shared>,
     api: Api,
     head: Arc<request::Parts>,
+    /// What its body takes of the budget.
+    _hold: Hold,
 }
 
 impl Sending {
@@ -158,7 +192,7 @@ impl Sending {
         Endpoint::of(&self.head.method, self.head.uri.path()) != Endpoint::Other
     }
 
-    async fn send(&self, headers: &HeaderMap, body: RequestBody) -> Result<Response<Incoming>, SendError> {
+    async fn send(&self, headers: &HeaderMap, body: RequestBody) -> Result<Response<Timed>, SendError> {
         let upstream = self.shared.settings.upstreams.of(self.api);
         let mut request = Request::new(body);
         *request.method_mut() = self.head.method.clone();
@@ -167,7 +201,7 @@ impl Sending {
         *request.headers_mut() = headers.clone();
         // It holds how the client wrote the names of its headers.
         *request.extensions_mut() = self.head.extensions.clone();
-        headers::go_up(request.headers_mut(), upstream.authority());
+        headers::go_up(request.headers_mut(), upstream.authority(), self.api, &self.shared);
         let size = request.body().size_hint().exact();
         let answered = self.shared.client.send(self.api, request).await;
         self.shared.counters.answer(answered.as_ref().ok().map(Response::status));
@@ -182,6 +216,11 @@ impl Sending {
 fn unreachable_upstream(shared: &Shared, api: Api, error: &SendError) -> Result<Response<Body>, Broken> {
     let error: &dyn Error = match error {
         SendError::Connect(why) => why.as_ref(),
+        SendError::TooSlow(why) => {
+            let upstream = shared.settings.upstreams.of(api);
+            let message = format!("{upstream} did not answer: {why} (proxy.upstream_idle_seconds)");
+            return Ok(error_answer(api, StatusCode::GATEWAY_TIMEOUT, "timeout_error", &message));
+        }
         SendError::Broken(why) => {
             tracing::debug!("no answer: {why}");
             return Err(Broken);

@@ -2,10 +2,11 @@
 //! gets it as it came, and its end as it ended.
 
 use super::Body;
+use crate::budget::Hold;
+use crate::timed::Timed;
 use bytes::Bytes;
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::pin::Pin;
@@ -15,31 +16,34 @@ use tokio::time::{Instant, timeout_at};
 
 /// Reports are short; of longer ones nobody can say what is wrong.
 const MOST: usize = 1 << 20;
+/// Copies of an answer that is read whole: as it came, in one piece, and as it is looked at.
+const COPIES: usize = 3;
 
 /// What was said, as far as it was read, and what comes behind it.
 pub(super) struct Refusal {
     frames: VecDeque<Frame<Bytes>>,
     rest: Rest,
+    _hold: Hold,
 }
 
 enum Rest {
     Nothing,
-    Unread(Incoming),
+    Unread(Timed),
     Broken(Box<dyn Error + Send + Sync>),
 }
 
 impl Refusal {
     /// Reads it, for at most so long.
-    pub(super) async fn read(body: Incoming, time: Duration) -> Self {
-        Self::read_within(body, MOST, Some(Instant::now() + time)).await
+    pub(super) async fn read(body: Timed, time: Duration, hold: Hold) -> Self {
+        Self::read_within(body, MOST, Some(Instant::now() + time), hold).await
     }
 
     /// Reads a whole answer, whatever it says: models take their time.
-    pub(super) async fn answer(body: Incoming, most: usize) -> Self {
-        Self::read_within(body, most, None).await
+    pub(super) async fn answer(body: Timed, most: usize, hold: Hold) -> Self {
+        Self::read_within(body, most, None, hold).await
     }
 
-    async fn read_within(mut body: Incoming, most: usize, until: Option<Instant>) -> Self {
+    async fn read_within(mut body: Timed, most: usize, until: Option<Instant>, mut hold: Hold) -> Self {
         let mut frames = VecDeque::new();
         let mut size = 0;
         let rest = loop {
@@ -52,9 +56,10 @@ impl Refusal {
             };
             match next {
                 Ok(Some(Ok(frame))) => {
-                    size += frame.data_ref().map_or(0, Bytes::len);
+                    let bytes = frame.data_ref().map_or(0, Bytes::len);
+                    size += bytes;
                     frames.push_back(frame);
-                    if size > most {
+                    if size > most || !hold.grow(bytes.saturating_mul(COPIES)) {
                         break Rest::Unread(body);
                     }
                 }
@@ -63,7 +68,7 @@ impl Refusal {
                 Err(_) => break Rest::Unread(body),
             }
         };
-        Self { frames, rest }
+        Self { frames, rest, _hold: hold }
     }
 
     /// All of it, where it came whole.
@@ -99,9 +104,7 @@ impl http_body::Body for Refusal {
         }
         match &mut self.rest {
             Rest::Nothing => Poll::Ready(None),
-            Rest::Unread(body) => {
-                Pin::new(body).poll_frame(context).map_err(|error| Box::from(error.to_string()))
-            }
+            Rest::Unread(body) => Pin::new(body).poll_frame(context),
             Rest::Broken(_) => match std::mem::replace(&mut self.rest, Rest::Nothing) {
                 Rest::Broken(error) => Poll::Ready(Some(Err(error))),
                 Rest::Nothing | Rest::Unread(_) => Poll::Ready(None),

@@ -5,11 +5,11 @@ use super::outgoing::{Outgoing, Rejection};
 use super::refusal::Refusal;
 use super::{Body, Broken, Sending, coding, headers, stitched, unreachable_upstream, watch};
 use crate::manage::Turn;
+use crate::timed::Timed;
 use crate::upstream::SendError;
 use bytes::Bytes;
 use http::Response;
 use http_body_util::{Either, Full};
-use hyper::body::Incoming;
 
 /// In which form the answer is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Sending {
         outgoing: &Outgoing,
         client_body: &Bytes,
         form: AnswerForm,
-    ) -> Result<Response<Incoming>, SendError> {
+    ) -> Result<Response<Timed>, SendError> {
         self.shared.counters.outgoing(outgoing.original_reason());
         let mut headers = self.head.headers.clone();
         if let Some(body) = outgoing.new_body() {
@@ -63,7 +63,7 @@ impl Sending {
                 (None, Answer::Success(response)) => {
                     return match turn.own() {
                         Some(own) => stitched::stitched(self, response, turn, own).await,
-                        None => Ok(watch::observed(response, turn, self.shared.settings.limits.answer_bytes)),
+                        None => Ok(watch::observed(response, turn, &self.shared)),
                     };
                 }
             }
@@ -71,7 +71,7 @@ impl Sending {
     }
 
     /// Reads why the provider rejects a request, if it does. The answer is complete either way.
-    async fn read_rejection(&self, turn: &Turn, response: Response<Incoming>) -> (Option<Rejection>, Answer) {
+    async fn read_rejection(&self, turn: &Turn, response: Response<Timed>) -> (Option<Rejection>, Answer) {
         if response.status().is_success() {
             if !turn.holds_back_stream() {
                 return (None, Answer::Success(response.map(Begun::from)));
@@ -82,7 +82,7 @@ impl Sending {
         }
         let (head, body) = response.into_parts();
         let limits = &self.shared.settings.limits;
-        let refusal = Refusal::read(body, limits.our_time).await;
+        let refusal = Refusal::read(body, limits.our_time, self.shared.budget.hold()).await;
         let report =
             refusal.whole().and_then(|body| coding::legible(&head.headers, &body, limits.answer_bytes));
         let report = report.unwrap_or_default();

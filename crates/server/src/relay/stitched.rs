@@ -10,14 +10,15 @@ use super::outgoing::Outgoing;
 use super::refusal::Refusal;
 use super::retry::AnswerForm;
 use super::{Body, Broken, Sending, coding, headers, watch};
+use crate::budget::Hold;
 use crate::manage::{Ended, OwnTurn, Seen, Turn};
+use crate::timed::Timed;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response, response};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
-use hyper::body::Incoming;
 use std::error::Error;
 use throughline_core::Usage;
 use throughline_wire::stitch::{Ending, Form, Round, Stitcher};
@@ -35,7 +36,7 @@ pub(super) async fn stitched(
     if !coding::is_plain(response.headers()) {
         // Asked not to, and does it all the same.
         own.illegible().await;
-        return Ok(watch::observed(response, turn, most));
+        return Ok(watch::observed(response, turn, &sending.shared));
     }
     let form = form(response.headers());
     let (mut head, body) = response.into_parts();
@@ -47,8 +48,11 @@ pub(super) async fn stitched(
         most,
         earlier: Vec::new(),
         as_told: true,
+        hold: sending.shared.budget.hold(),
     };
-    let answer = Answer { stitcher: own.stitcher(form), sending, own, copy };
+    let limits = &sending.shared.settings.limits;
+    let stitcher = own.stitcher(form).limit(most, limits.event_bytes);
+    let answer = Answer { stitcher, sending, own, copy };
     match form {
         Form::Streamed => {
             headers::drop_hop(&mut head.headers);
@@ -88,14 +92,27 @@ struct Copy {
     earlier: Vec<Usage>,
     /// Nothing of it was kept from the client.
     as_told: bool,
+    hold: Hold,
 }
 
 impl Copy {
-    fn add(&mut self, data: &Bytes) {
+    /// Takes the next piece; `false` if there is no room to hold the answer any longer.
+    fn add(&mut self, data: &Bytes) -> bool {
         self.size = self.size.saturating_add(data.len());
-        if self.size <= self.most {
+        // The stitcher holds it once more.
+        if self.size <= self.most && self.hold.grow(data.len().saturating_mul(watch::COPIES + 1)) {
             self.pieces.push(data.clone());
+            return true;
         }
+        // What comes behind a gap is of no use.
+        self.most = 0;
+        false
+    }
+
+    /// Holds the answer no longer.
+    fn forget(&mut self) {
+        (self.most, self.pieces) = (0, Vec::new());
+        self.hold.release();
     }
 
     /// The next one follows.
@@ -103,6 +120,7 @@ impl Copy {
         self.earlier.push(before);
         (self.headers, self.size) = (headers, 0);
         self.pieces.clear();
+        self.hold.release();
     }
 
     fn hand_over(&mut self, ended: Ended) {
@@ -110,7 +128,7 @@ impl Copy {
         let (headers, pieces) = (std::mem::take(&mut self.headers), std::mem::take(&mut self.pieces));
         let earlier = std::mem::take(&mut self.earlier);
         let (is_whole, as_told) = (self.size <= self.most, self.as_told);
-        turn.finish(Seen { headers, pieces, is_whole, ended, earlier, as_told });
+        turn.finish(Seen { headers, pieces, is_whole, ended, earlier, as_told, _hold: self.hold.take() });
     }
 }
 
@@ -125,13 +143,13 @@ enum Next {
     /// Nothing.
     Over,
     /// Another that continues it.
-    More(Response<Incoming>),
+    More(Response<Timed>),
     /// Another should continue it, and does not.
     Failed(Failure),
 }
 
 enum Failure {
-    Refused(Response<Incoming>),
+    Refused(Response<Timed>),
     Unreachable,
 }
 
@@ -183,8 +201,8 @@ impl Answer {
     }
 
     /// An answer that comes as one object.
-    async fn whole(mut self, mut head: response::Parts, body: Incoming) -> Result<Response<Body>, Broken> {
-        let first = Refusal::answer(body, self.copy.most).await;
+    async fn whole(mut self, mut head: response::Parts, body: Timed) -> Result<Response<Body>, Broken> {
+        let first = Refusal::answer(body, self.copy.most, self.sending.shared.budget.hold()).await;
         let Some(received) = first.whole() else {
             // Cut short, or too long to be looked at: it goes as it came.
             self.copy.hand_over(Ended::Broken);
@@ -192,11 +210,16 @@ impl Answer {
         };
         let (mut out, mut received) = (Vec::new(), Bytes::from(received));
         loop {
-            self.copy.add(&received);
+            // It is charged for already.
+            self.copy.size = received.len();
+            self.copy.pieces.push(received.clone());
             self.stitcher.push(&received, &mut out);
             let next = match self.end(&mut out).await {
                 Next::Over => break,
-                Next::More(response) => Refusal::answer(response.into_body(), self.copy.most).await.whole(),
+                Next::More(response) => {
+                    let hold = self.sending.shared.budget.hold();
+                    Refusal::answer(response.into_body(), self.copy.most, hold).await.whole()
+                }
                 Next::Failed(Failure::Refused(response)) => {
                     self.copy.hand_over(Ended::Broken);
                     return Ok(watch::untouched(response));
@@ -242,13 +265,25 @@ impl Live {
             match self.body.frame().await {
                 Some(Ok(frame)) => {
                     let Ok(data) = frame.into_data() else { continue };
-                    self.answer.copy.add(&data);
-                    self.answer.stitcher.push(&data, &mut out);
+                    let answer = &mut self.answer;
+                    if !answer.copy.add(&data) {
+                        answer.stitcher.forget();
+                    }
+                    answer.stitcher.push(&data, &mut out);
+                    if answer.stitcher.is_forgotten() {
+                        answer.copy.forget();
+                    }
+                    if answer.stitcher.has_overflowed() {
+                        let most = answer.sending.shared.settings.limits.event_bytes;
+                        return Err(
+                            self.broken(&format!("an event of more than {most} bytes (proxy.event_bytes)"))
+                        );
+                    }
                 }
                 Some(Err(error)) => {
                     // Whatever it waits for, nobody is there to be asked.
                     let _ = self.answer.stitcher.end(&mut out);
-                    self.broken = Some(Box::from(error.to_string()));
+                    self.broken = Some(error);
                 }
                 None => match self.answer.end(&mut out).await {
                     Next::Over => {

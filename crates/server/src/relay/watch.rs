@@ -3,7 +3,9 @@
 use super::begun::Begun;
 use super::refusal::Refusal;
 use super::{Body, headers};
+use crate::budget::Hold;
 use crate::manage::{Ended, Seen, Turn};
+use crate::serve::Shared;
 use bytes::Bytes;
 use http::{HeaderMap, Response, response};
 use http_body::{Frame, SizeHint};
@@ -15,11 +17,11 @@ use std::task::{Context, Poll, ready};
 /// An answer that nobody looks at.
 pub(super) fn untouched<B>(response: Response<B>) -> Response<Body>
 where
-    B: http_body::Body<Data = Bytes, Error = hyper::Error> + Send + 'static,
+    B: http_body::Body<Data = Bytes, Error = Box<dyn Error + Send + Sync>> + Send + 'static,
 {
     let (mut head, body) = response.into_parts();
     headers::drop_hop(&mut head.headers);
-    Response::from_parts(head, body.map_err(|error| Box::from(error.to_string())).boxed_unsync())
+    Response::from_parts(head, body.boxed_unsync())
 }
 
 /// A refusal that nothing can be done about.
@@ -29,15 +31,21 @@ pub(super) fn refused(mut head: response::Parts, refusal: Refusal) -> Response<B
 }
 
 /// An answer of which a copy goes to the turn, if that records it. The client gets every piece as soon as it is there.
-pub(super) fn observed(response: Response<Begun>, turn: Turn, most: usize) -> Response<Body> {
+pub(super) fn observed(response: Response<Begun>, turn: Turn, shared: &Shared) -> Response<Body> {
     if !turn.is_recorded() {
         return untouched(response);
     }
     let (mut head, body) = response.into_parts();
     let watched = Watched {
         body,
-        most,
-        seen: Some(Copy { turn, headers: head.headers.clone(), pieces: Vec::new(), size: 0 }),
+        most: shared.settings.limits.answer_bytes,
+        seen: Some(Copy {
+            turn,
+            headers: head.headers.clone(),
+            pieces: Vec::new(),
+            size: 0,
+            hold: shared.budget.hold(),
+        }),
     };
     headers::drop_hop(&mut head.headers);
     Response::from_parts(head, watched.boxed_unsync())
@@ -55,14 +63,26 @@ struct Copy {
     headers: HeaderMap,
     pieces: Vec<Bytes>,
     size: usize,
+    hold: Hold,
 }
+
+/// Copies of an answer that is learnt from: as it came, in one piece, and as events.
+pub(super) const COPIES: usize = 3;
 
 impl Watched {
     fn hand_over(&mut self, ended: Ended) {
-        let Some(Copy { turn, headers, pieces, size }) = self.seen.take() else { return };
+        let Some(Copy { turn, headers, pieces, size, hold }) = self.seen.take() else { return };
         turn.counters().answered.add(size as u64);
         let is_whole = size <= self.most;
-        turn.finish(Seen { headers, pieces, is_whole, ended, earlier: Vec::new(), as_told: true });
+        turn.finish(Seen {
+            headers,
+            pieces,
+            is_whole,
+            ended,
+            earlier: Vec::new(),
+            as_told: true,
+            _hold: hold,
+        });
     }
 }
 
@@ -79,8 +99,11 @@ impl http_body::Body for Watched {
             Some(Ok(frame)) => {
                 if let (Some(copy), Some(data)) = (&mut this.seen, frame.data_ref()) {
                     copy.size = copy.size.saturating_add(data.len());
-                    if copy.size <= this.most {
+                    if copy.size <= this.most && copy.hold.grow(data.len().saturating_mul(COPIES)) {
                         copy.pieces.push(data.clone());
+                    } else {
+                        // What comes behind a gap is of no use.
+                        this.most = 0;
                     }
                 }
                 // A body of known length ends with its last piece: nobody asks again.
@@ -91,7 +114,7 @@ impl http_body::Body for Watched {
             }
             Some(Err(error)) => {
                 this.hand_over(Ended::Broken);
-                Some(Err(Box::from(error.to_string())))
+                Some(Err(error))
             }
             None => {
                 this.hand_over(Ended::Well);

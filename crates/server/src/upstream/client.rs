@@ -3,19 +3,20 @@
 use super::connect::Connector;
 use super::pool::Pool;
 use super::{Upstream, Upstreams};
+use crate::Limits;
 use crate::counters::Counters;
-use crate::endpoint::Api;
+use crate::routing::Api;
 use crate::serve::StartError;
+use crate::timed::{Stalled, Timed};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{Either, Full};
-use hyper::body::Incoming;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What is sent: a whole body that can be sent again, or one that nobody looked at.
-pub(crate) type RequestBody = Either<Full<Bytes>, Incoming>;
+pub(crate) type RequestBody = Either<Full<Bytes>, Timed>;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +27,13 @@ pub(crate) enum SendError {
     /// The connection ended.
     #[error("the connection ended")]
     Broken(#[source] hyper::Error),
+    /// The provider does not answer.
+    #[error("no answer: {0}")]
+    TooSlow(Stalled),
 }
+
+/// A body that is sent while it comes may take this many times as long as an answer.
+const UPLOAD: u32 = 6;
 
 /// How many connections there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,20 +50,22 @@ pub(crate) struct Client {
     openai: Pool,
     chatgpt: Pool,
     counters: Arc<Counters>,
+    idle: Duration,
 }
 
 impl Client {
     pub(crate) fn new(
         upstreams: &Upstreams,
-        connect: Duration,
+        limits: &Limits,
         counters: Arc<Counters>,
     ) -> Result<Self, StartError> {
-        let pool = |upstream: &Upstream| Ok(Pool::new(Connector::new(upstream, connect)?));
+        let pool = |upstream: &Upstream| Ok(Pool::new(Connector::new(upstream, limits.connect)?));
         Ok(Self {
             anthropic: pool(upstreams.of(Api::Anthropic))?,
             openai: pool(upstreams.of(Api::OpenAi))?,
             chatgpt: pool(upstreams.of(Api::ChatGpt))?,
             counters,
+            idle: limits.upstream_idle,
         })
     }
 
@@ -71,12 +80,19 @@ impl Client {
         &self,
         api: Api,
         request: Request<RequestBody>,
-    ) -> Result<Response<Incoming>, SendError> {
+    ) -> Result<Response<Timed>, SendError> {
         let pool = match api {
             Api::Anthropic => &self.anthropic,
             Api::OpenAi => &self.openai,
             Api::ChatGpt => &self.chatgpt,
         };
-        pool.send(request, &self.counters.resent).await
+        let limit = match request.body() {
+            Either::Left(_) => self.idle,
+            Either::Right(_) => self.idle.saturating_mul(UPLOAD),
+        };
+        let sending = pool.send(request, &self.counters.resent);
+        let sent = tokio::time::timeout(limit, sending).await;
+        let response = sent.unwrap_or(Err(SendError::TooSlow(Stalled(limit))))?;
+        Ok(response.map(|body| Timed::new(body, self.idle)))
     }
 }

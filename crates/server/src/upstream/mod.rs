@@ -9,7 +9,7 @@ mod via;
 pub(crate) use client::{Client, Connections, RequestBody, SendError};
 pub use via::{Via, ViaError};
 
-use crate::endpoint::Api;
+use crate::routing::Api;
 use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use std::fmt;

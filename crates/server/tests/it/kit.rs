@@ -59,6 +59,20 @@ impl TestHome {
     }
 }
 
+/// A user that owns nothing.
+pub(crate) const NOBODY: u32 = 65_534;
+
+/// Whether other users can be acted as. Says what is not tested otherwise.
+pub(crate) fn is_root(what: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        let required = std::env::var("THROUGHLINE_REQUIRE").is_ok_and(|value| value == "all");
+        assert!(!required, "{what} need root");
+        eprintln!("skipped: {what} need root");
+    }
+    is_root
+}
+
 /// A proxy before any provider of this machine.
 pub(crate) async fn proxy_before(
     provider: SocketAddr,
@@ -108,6 +122,16 @@ impl Asking {
     /// Asks a server directly, over a connection of its own.
     pub(crate) async fn of(self, address: SocketAddr) -> Reply {
         tokio::task::spawn_blocking(move || self.blocking(address)).await.unwrap()
+    }
+
+    /// Asks a server as another user: a thread has a user of its own, and so have its sockets.
+    pub(crate) async fn of_user(self, uid: u32, address: SocketAddr) -> Reply {
+        let asking = move || {
+            rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(uid)).unwrap();
+            self.blocking(address)
+        };
+        let thread = std::thread::spawn(asking);
+        tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap()
     }
 
     /// Sends it; what comes back is the caller's to read.

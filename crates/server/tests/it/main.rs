@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm)]
 
 mod beside;
+mod bounds;
+mod callers;
 mod faults;
 mod held;
 mod kept;
@@ -18,6 +20,7 @@ mod raw;
 mod refusals;
 mod relay;
 mod results;
+mod routing;
 mod sessions;
 mod sessions_apart;
 mod takeover;

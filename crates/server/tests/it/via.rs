@@ -140,7 +140,7 @@ async fn a_provider_is_reached_by_way_of_the_networks_proxy() {
         let asked = there.asked();
         assert!(asked.iter().all(|line| *line == format!("CONNECT {NAME}:443 HTTP/1.1")), "{asked:?}");
         let shown = format!("{:?}", proxy.settings());
-        assert!(!shown.contains("secret") && !shown.contains("bWU6"), "{shown}");
+        assert!(!shown.contains("me:secret") && !shown.contains("bWU6"), "{shown}");
     }
 }
 

@@ -107,32 +107,65 @@ pub enum Ending {
 
 /// The largest answer that is held: beyond it calls of ours are taken out, and not answered.
 const MOST: usize = 64 << 20;
+/// The largest event of a stream that is held: beyond it the event passes unseen.
+const MOST_OF_EVENT: usize = 8 << 20;
 
 impl Stitcher {
     /// For one answer; `names` are our tools.
     pub fn new(wire: Wire, form: Form, names: &[&str]) -> Self {
         let names: Arc<[String]> = names.iter().map(|&name| name.to_owned()).collect();
         let streamed = match form {
-            Form::Streamed => Some(Box::new(Streamed::new(wire, names.clone()))),
+            Form::Streamed => Some(Box::new(Streamed::new(wire, names.clone(), MOST_OF_EVENT))),
             Form::Whole => None,
         };
         Self { wire, names, most: MOST, earlier: Vec::new(), raw: Vec::new(), ended: None, streamed }
     }
 
+    /// Limits the bytes of an answer that are held, and those of one event of a stream.
+    pub fn limit(mut self, answer: usize, event: usize) -> Self {
+        self.most = self.most.min(answer);
+        if let Some(streamed) = &mut self.streamed {
+            streamed.limit_events(event);
+        }
+        self
+    }
+
+    /// Returns `true` if an event was larger than may be held and could not be passed on unseen: the stream can't be continued.
+    pub fn has_overflowed(&self) -> bool {
+        self.streamed.as_ref().is_some_and(|streamed| streamed.has_overflowed())
+    }
+
+    /// Returns `true` if this answer is not held whole any more: calls of ours in it are not answered.
+    pub fn is_forgotten(&self) -> bool {
+        self.most == 0
+    }
+
+    /// Holds this answer no longer. Calls of ours in a stream are taken out, and not answered.
+    pub fn forget(&mut self) {
+        if let Some(streamed) = &mut self.streamed {
+            // What is not all there can't be told again.
+            streamed.forget();
+            self.raw = Vec::new();
+            self.most = 0;
+        }
+    }
+
     /// Takes the next bytes of the provider, and appends what the client gets.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let fits = self.raw.len().saturating_add(bytes.len()) <= self.most;
+        if !fits {
+            self.forget();
+        }
         match &mut self.streamed {
             Some(streamed) => {
                 if fits {
                     self.raw.extend_from_slice(bytes);
-                } else {
-                    // What is not all there can't be told again.
-                    streamed.forget();
+                }
+                streamed.push(bytes, &self.earlier, out);
+                if streamed.is_forgotten() {
                     self.raw = Vec::new();
                     self.most = 0;
                 }
-                streamed.push(bytes, &self.earlier, out);
             }
             None if fits => self.raw.extend_from_slice(bytes),
             None => {

@@ -59,16 +59,49 @@ pub(super) struct Streamed {
     weaver: Weaver,
     held: Vec<Held>,
     forgotten: bool,
+    /// The most bytes of one event that are held.
+    most: usize,
+    /// What becomes of the rest of an event that is larger.
+    spilling: Option<Spill>,
+    /// An event that can't be passed on unseen was larger.
+    overflowed: bool,
+}
+
+/// What becomes of an event that is too large to be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spill {
+    /// It goes on unseen.
+    Pass,
+    /// It is left out: it may hold a call of ours.
+    Drop,
 }
 
 impl Streamed {
-    pub(super) fn new(wire: Wire, names: Arc<[String]>) -> Self {
+    pub(super) fn new(wire: Wire, names: Arc<[String]>, most: usize) -> Self {
         let weaver = match wire {
             Wire::Anthropic => Weaver::Anthropic(anthropic::Weaver::default()),
             Wire::Responses => Weaver::Responses(responses::Weaver::default()),
             Wire::Chat => Weaver::Chat(chat::Weaver::default()),
         };
-        Self { wire, names, frames: Frames::default(), weaver, held: Vec::new(), forgotten: false }
+        Self {
+            wire,
+            names,
+            frames: Frames::default(),
+            weaver,
+            held: Vec::new(),
+            forgotten: false,
+            most,
+            spilling: None,
+            overflowed: false,
+        }
+    }
+
+    pub(super) fn limit_events(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    pub(super) fn has_overflowed(&self) -> bool {
+        self.overflowed
     }
 
     /// Whether one of our tools is called in this answer.
@@ -91,7 +124,21 @@ impl Streamed {
 
     pub(super) fn push(&mut self, bytes: &[u8], earlier: &[Map<String, Value>], out: &mut Vec<u8>) {
         let mut frames = std::mem::take(&mut self.frames);
-        frames.push(bytes, |frame| self.take(frame, earlier, out));
+        frames.push(bytes, |frame| match self.spilling.take() {
+            Some(spill) => spill.put(frame, out),
+            None => self.take(frame, earlier, out),
+        });
+        if self.spilling.is_none() && frames.held() > self.most {
+            let held = frames.spill();
+            let is_plain = earlier.is_empty() && !self.is_own() && !self.mentions(&held);
+            let spill = if is_plain { Spill::Pass } else { Spill::Drop };
+            spill.put(&held, out);
+            self.spilling = Some(spill);
+            self.overflowed |= spill == Spill::Drop;
+            self.forgotten = true;
+        } else if let Some(spill) = self.spilling {
+            spill.put(&frames.spill(), out);
+        }
         self.frames = frames;
     }
 
@@ -180,6 +227,15 @@ impl Streamed {
             Weaver::Anthropic(weaver) => *weaver = anthropic::Weaver::default(),
             Weaver::Responses(weaver) => weaver.go_on(),
             Weaver::Chat(weaver) => *weaver = chat::Weaver::behind(earlier),
+        }
+    }
+}
+
+impl Spill {
+    fn put(self, bytes: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Pass => out.extend_from_slice(bytes),
+            Self::Drop => {}
         }
     }
 }

@@ -530,3 +530,30 @@ fn an_answer_that_stands_behind_other_words_is_another_answer() {
         assert_eq!(expander.expand(&Bytes::from(body.clone()), wire).unwrap(), None, "the client changed it");
     }
 }
+
+#[test]
+fn p4_a_large_event_passes_unseen_and_what_follows_is_looked_at() {
+    let large = format!("event: ping\ndata: {}\nid: 1\n\n", "x".repeat(5_000));
+    for sizes in [&[1][..], &[7], &[4_000], &[usize::MAX]] {
+        let units = [Unit::Text("I look.".into()), Unit::Call("Recall")];
+        let mut all = large.clone().into_bytes();
+        all.extend(bytes(Wire::Anthropic, Form::Streamed, &answer(Wire::Anthropic, 0, &units, None)));
+        let mut stitcher = Stitcher::new(Wire::Anthropic, Form::Streamed, OWN).limit(1 << 20, 2_000);
+        let mut out = Vec::new();
+        feed(&mut stitcher, &all, sizes, &mut out);
+        assert!(stitcher.is_forgotten() || sizes == [usize::MAX], "{sizes:?}");
+        assert!(!stitcher.has_overflowed());
+        stitcher.end(&mut out);
+        assert!(out.starts_with(large.as_bytes()), "{sizes:?}: to the byte");
+        assert!(!String::from_utf8_lossy(&out).contains("Recall"), "{sizes:?}");
+    }
+}
+
+#[test]
+fn p4_a_large_event_that_may_hold_a_call_of_ours_ends_the_stream() {
+    let call = format!(r#"data: {{"type":"content_block_start","name":"Recall","x":"{}"#, "x".repeat(5_000));
+    let mut stitcher = Stitcher::new(Wire::Anthropic, Form::Streamed, OWN).limit(1 << 20, 2_000);
+    let mut out = Vec::new();
+    feed(&mut stitcher, call.as_bytes(), &[100], &mut out);
+    assert!(stitcher.has_overflowed() && out.is_empty());
+}

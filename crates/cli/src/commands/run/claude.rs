@@ -15,6 +15,8 @@ use throughline_ledger::Home;
 use throughline_server::{Upstream, claude_compacts_at};
 
 const BASE_URL: &str = "ANTHROPIC_BASE_URL";
+/// `Name: value`, a line each.
+const CUSTOM_HEADERS: &str = "ANTHROPIC_CUSTOM_HEADERS";
 /// With another base than Anthropic's own, Claude Code takes the provider for somebody else: it leaves out what only Anthropic has, the
 /// long context window among it. This tells it who answers in the end.
 const FIRST_PARTY: &str = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL";
@@ -44,6 +46,8 @@ pub(super) struct Claude {
     says_who_answers: bool,
     /// Tokens at which it condenses its conversation by itself, where somebody said so.
     pub(super) compacts_at: Option<u64>,
+    /// Names of headers that it is told to send.
+    pub(super) headers: Vec<String>,
     /// Variables of its settings files, and of this process for the network's proxy.
     variables: BTreeMap<String, String>,
     /// Variables of its settings files that would lead it to a proxy of the network's on its way here.
@@ -70,6 +74,7 @@ impl Claude {
             needs_settings: false,
             says_who_answers: place.get(FIRST_PARTY).is_some(),
             compacts_at: None,
+            headers: Vec::new(),
             variables: BTreeMap::new(),
             ways_home: Vec::new(),
             given: None,
@@ -97,6 +102,10 @@ impl Claude {
         found.given = given;
         set.extend(option(arguments, "--autocompact").map(|window| (AUTO_COMPACT.to_owned(), window)));
         found.compacts_at = claude_compacts_at(|name| set.get(name).cloned().or_else(|| place.get(name)));
+        let headers =
+            set.get(CUSTOM_HEADERS).cloned().or_else(|| place.get(CUSTOM_HEADERS)).unwrap_or_default();
+        let names = headers.lines().filter_map(|line| line.split_once(':'));
+        found.headers = names.map(|(name, _)| name.trim().to_owned()).collect();
         if PROXIES.iter().chain(&NO_PROXY).any(|name| set.contains_key(*name)) {
             found.ways_home = ways_home(&|name| set.get(name).cloned().or_else(|| place.get(name)));
         }
@@ -293,5 +302,11 @@ mod tests {
         assert_eq!(at(&[(AUTO_COMPACT, "200000")], &[], ""), Some(167_000));
         assert_eq!(at(&[(AUTO_COMPACT, "200000")], std::slice::from_ref(&user), ""), Some(267_000));
         assert_eq!(at(&[], &[user], "--autocompact 100000 -p hi"), Some(67_000));
+    }
+
+    #[test]
+    fn custom_headers_are_known_by_their_names() {
+        let variables = [(CUSTOM_HEADERS, "X-Gate-Key: a:b\nx-team: c\nnone")];
+        assert_eq!(look(&variables, &[], "").unwrap().headers, ["X-Gate-Key", "x-team"]);
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Codex {
     key: String,
     /// Tokens at which it condenses its conversation by itself, where somebody said so.
     pub(super) compacts_at: Option<u64>,
+    /// Names of headers that it is told to send to the provider.
+    pub(super) headers: Vec<String>,
 }
 
 impl Codex {
@@ -68,7 +70,12 @@ impl Codex {
         let named_by = |key: &str| format!("{key} in Codex's configuration");
         if id == BUILT_IN {
             let base = text(config.get(BUILT_IN_BASE)).map(|url| Base::new(url, named_by(BUILT_IN_BASE)));
-            return Ok(Self { base, key: BUILT_IN_BASE.to_owned(), compacts_at: compacts_at(config) });
+            return Ok(Self {
+                base,
+                key: BUILT_IN_BASE.to_owned(),
+                compacts_at: compacts_at(config),
+                headers: Vec::new(),
+            });
         }
         if let Some((_, why)) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == id) {
             bail!(refusal(&format!("model_provider = {id:?}"), why));
@@ -88,7 +95,10 @@ impl Codex {
         }
         let key = format!("model_providers.{id}.base_url");
         let base = text(provider.get("base_url")).map(|url| Base::new(url, named_by(&key)));
-        Ok(Self { base, key, compacts_at: compacts_at(config) })
+        let tables =
+            ["http_headers", "env_http_headers"].into_iter().filter_map(|key| provider.get(key)?.as_table());
+        let headers = tables.flat_map(|table| table.keys().cloned()).collect();
+        Ok(Self { base, key, compacts_at: compacts_at(config), headers })
     }
 
     /// Tells it to ask at `address`.
@@ -296,5 +306,13 @@ mod tests {
             at("-c model_context_window=100000 -c model_auto_compact_token_limit=500000"),
             Some(90_000)
         );
+    }
+
+    #[test]
+    fn headers_of_a_provider_are_its_own() {
+        let headers =
+            "http_headers = { \"x-team\" = \"a\" }\nenv_http_headers = { \"x-gate-key\" = \"GATE\" }\n";
+        let file = format!("model_provider = \"mine\"\n{MINE}{headers}");
+        assert_eq!(look(&[(".codex/config.toml", &file)], "").unwrap().headers, ["x-team", "x-gate-key"]);
     }
 }

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use throughline_engine::config::Config;
 use throughline_model::{ProgramSearch, process_environment};
-use throughline_server::{Running, Server};
+use throughline_server::{HeaderName, Running, Server};
 
 /// As a shell says that a program is not there, or can't be started.
 const NOT_FOUND: u8 = 127;
@@ -92,6 +92,16 @@ impl Found {
             Self::Codex(codex) => codex.compacts_at,
             Self::Other(_) => None,
         }
+    }
+
+    /// Headers that the user tells the client to send to its provider, whatever they hold.
+    fn headers(&self) -> Vec<HeaderName> {
+        let names: Vec<String> = match self {
+            Self::Claude(claude) => claude.headers.clone(),
+            Self::Codex(codex) => codex.headers.clone(),
+            Self::Other(_) => Vec::new(),
+        };
+        names.iter().filter_map(|name| name.parse().ok()).collect()
     }
 
     /// A variable as the client has it.
@@ -214,6 +224,7 @@ impl Run {
             variable: &|name| found.to_the_network(name),
         };
         let mut settings = bases.settings(context, config, wish)?;
+        settings.credential_headers.extend(found.headers());
         if let Some(managing) = &mut settings.manage {
             managing.client_compacts_at = found.compacts_at();
             // The client runs where we do; whoever asks a server that only serves may be anywhere.

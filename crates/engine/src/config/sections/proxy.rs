@@ -25,6 +25,10 @@ const NOTES: &[Note] = &[
         .kind(Kind::Address),
     note("ca_file", "Certificates to trust besides the system's: a PEM file, absolute.").kind(Kind::Path),
     note(
+        "credential_headers",
+        "Credential headers that providers are sent besides their own (docs/proxy.md): those of a gateway, such as `helicone-auth`.",
+    ),
+    note(
         "take_over_compaction",
         "Whether a compaction that a client asks its provider for is answered with our own summary.",
     ),
@@ -40,6 +44,24 @@ const NOTES: &[Note] = &[
     note("connect_ms", "Milliseconds that a connection to a provider may take."),
     note("request_bytes", "The most bytes of a request; larger ones are refused with 413."),
     note("answer_bytes", "The most bytes of an answer that are held to learn from it; it is passed on whole."),
+    note(
+        "event_bytes",
+        "The most bytes of one event of a streamed answer that are held while it is looked at; a larger one passes unseen.",
+    ),
+    note(
+        "buffered_bytes",
+        "The most bytes of requests and answers that are held for all connections together. A request beyond it is refused with 503; \
+         an answer beyond it is passed on and not recorded.",
+    ),
+    note(
+        "stall_seconds",
+        "Seconds that a client may take for the head of a request, and between two pieces of its body; then it is refused with 408.",
+    ),
+    note("idle_seconds", "Seconds that a client's connection may stay open without a request."),
+    note(
+        "upstream_idle_seconds",
+        "Seconds that a provider may take to begin its answer (then 504), and between two pieces of it (then the connection breaks).",
+    ),
     note("rest_seconds", "Seconds without a request after which only its ledger remembers a session."),
 ];
 

@@ -2,6 +2,7 @@
 
 mod learnt;
 mod placed;
+mod strangers;
 mod told;
 mod trouble;
 
