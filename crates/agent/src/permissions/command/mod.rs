@@ -9,6 +9,8 @@ mod hidden;
 mod programs;
 mod reach;
 mod read_only;
+#[cfg(test)]
+mod table_tests;
 
 pub(super) use hidden::hidden;
 pub(super) use reach::{Reach, is_destructive, peel, reach};
