@@ -70,7 +70,7 @@ pub struct PermissionSettings {
     pub sandbox: bool,
     /// Whether commands in the sandbox may use the network.
     pub network: bool,
-    /// Variables that commands keep although their names look secret.
+    /// Variables that commands get beside the usual ones.
     pub env_keep: Vec<String>,
 }
 

@@ -3,6 +3,7 @@
 use super::flags::{Style, sort};
 use super::git;
 use super::programs::{Arguments, PROGRAMS, Program};
+use super::reach::peel;
 use throughline_core::shell::{CommandLine, Redirect, SimpleCommand, Word, WordKind};
 
 /// What is known of a command that changes nothing.
@@ -50,6 +51,14 @@ pub(in crate::permissions) fn has_harmless_variables(simple: &SimpleCommand) -> 
         let is_no_pager = matches!(name, "GIT_PAGER" | "PAGER") && value == "cat";
         is_no_pager || (is_plain && HARMLESS_VARIABLES.contains(&name))
     })
+}
+
+/// Whether every command of a line changes nothing.
+pub(crate) fn only_reads(command: &str) -> bool {
+    let line = CommandLine::read(command);
+    line.doubt.is_none()
+        && !line.simple.is_empty()
+        && line.simple.iter().all(|simple| read_only(&line, &peel(simple)).is_some())
 }
 
 /// What a command reads, if it changes nothing. `None`: it may change something, or can't be judged.
