@@ -101,7 +101,8 @@ pub(crate) fn find_protected(workspace: &Path) -> Vec<PathBuf> {
     let mut at = 0;
     while let Some((folder, depth)) = folders.get(at).cloned() {
         at += 1;
-        let is_git = folder.join("HEAD").is_file() && folder.join("objects").is_dir()
+        let is_git = folder.file_name().is_some_and(|name| name == ".git")
+            || (folder.join("HEAD").is_file() && folder.join("objects").is_dir())
             || folder.join("commondir").is_file();
         if is_git {
             found.extend(IN_GIT.iter().map(|name| folder.join(name)).filter(|path| path.exists()));

@@ -1,5 +1,6 @@
 //! What a helper is told: one JSON value, made by the agent and carried out to the letter.
 
+use super::readable::git_folders;
 use super::{SandboxLevel, SandboxSettings};
 use crate::protected::{RESERVED, find_protected};
 use crate::workspace::Workspace;
@@ -43,6 +44,10 @@ pub(super) struct CagePolicy {
     pub landlock: bool,
     /// Folders and files that can be written.
     pub writable: Vec<PathBuf>,
+    /// Folders and files that can be read beside those.
+    pub readable: Vec<PathBuf>,
+    /// What can't be read although it lies in them.
+    pub unreadable: Vec<PathBuf>,
     /// What is mounted, in this order.
     pub mounts: Vec<Mount>,
     /// Whether the network is there.
@@ -104,6 +109,22 @@ pub(super) fn writable(
     }
     // What is not there can't be opened for a rule; a link counts as what it leads to.
     paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// Folders and files that can be read beside the writable ones.
+pub(super) fn readable(workspace: &Workspace, tmp: &Path, settings: &SandboxSettings) -> Vec<PathBuf> {
+    let Some(readable) = &settings.readable else { return vec![PathBuf::from("/")] };
+    let mut paths = readable.clone();
+    for folder in workspace.folders() {
+        paths.push(folder.to_owned());
+        paths.extend(git_folders(folder));
+    }
+    // What earlier commands of the session printed.
+    paths.push(tmp.with_file_name(crate::tools::bash::OUTPUT));
+    let mut paths: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 /// The protected names at the top of the workspace whose place an empty folder could hold.

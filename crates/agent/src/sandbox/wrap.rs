@@ -65,6 +65,8 @@ impl SandboxSettings {
             walls,
             landlock: !matches!(support, Support::Bubblewrap { abi: None, .. }),
             writable,
+            readable: policy::readable(cage.workspace, cage.tmp, self),
+            unreadable: self.unreadable.iter().filter_map(|path| path.canonicalize().ok()).collect(),
             mounts,
             network: self.network,
             unix_sockets: self.unix_sockets,
@@ -201,6 +203,8 @@ mod tests {
             walls: Walls::Bubblewrap,
             landlock: false,
             writable: vec!["/w".into()],
+            readable: vec!["/".into()],
+            unreadable: Vec::new(),
             mounts: vec![
                 mount("/home/u/.ssh", MountKind::HiddenFolder),
                 mount("/home/u/.netrc", MountKind::HiddenFile),

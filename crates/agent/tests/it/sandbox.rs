@@ -78,15 +78,17 @@ async fn the_workspace_and_the_temporary_folder_can_be_written() {
 #[tokio::test]
 async fn nothing_outlives_a_command() {
     let Some(world) = World::caged(|_, _| {}) else { return };
+    let waits = "echo on > on; while [ ! -e go ]; do sleep 0.02; done; echo late > late";
     for command in [
-        "setsid sh -c 'echo on > on; sleep 2.5; echo late > late' >/dev/null 2>&1 &",
-        "(setsid setsid sh -c 'trap \"\" TERM HUP; echo on > on; sleep 2.5; echo late > late' &) >/dev/null 2>&1",
-        "nohup sh -c 'echo on > on; sleep 2.5; echo late > late' >/dev/null 2>&1 & disown",
+        format!("setsid sh -c '{waits}' >/dev/null 2>&1 &"),
+        format!("(setsid setsid sh -c 'trap \"\" TERM HUP; {waits}' &) >/dev/null 2>&1"),
+        format!("nohup sh -c '{waits}' >/dev/null 2>&1 & disown"),
     ] {
         let command = format!("{command}\nwhile [ ! -e on ]; do sleep 0.02; done; rm on; echo ended");
         let output = world.bash(&command).await;
         assert!(output.starts_with("ended\n[what it left running was stopped"), "{output}");
-        world.bash("sleep 3").await;
+        world.write("ws/go", "");
+        world.bash("for i in $(seq 50); do [ -e late ] && break; sleep 0.02; done; rm go").await;
         assert_eq!(world.read("ws/late"), None, "{command}");
     }
 }
@@ -266,6 +268,32 @@ async fn hidden_folders_and_files_are_empty() {
 }
 
 #[tokio::test]
+async fn reads_end_at_the_workspace_and_the_listed_paths() {
+    for scope in ["workspace", "home"] {
+        let change = |root: &Path, settings: &mut SandboxSettings| {
+            std::fs::create_dir_all(root.join("home/.cargo/bin")).unwrap();
+            std::fs::create_dir_all(root.join("session/other")).unwrap();
+            std::fs::write(root.join("home/.cargo/bin/tool"), "tool\n").unwrap();
+            std::fs::write(root.join("home/.cargo/credentials.toml"), "a key\n").unwrap();
+            std::fs::write(root.join("home/notes"), "notes\n").unwrap();
+            std::fs::write(root.join("session/other/ledger"), "a ledger\n").unwrap();
+            let home = root.join("home");
+            let none = std::collections::BTreeMap::new();
+            settings.readable_denied = throughline_agent::sandbox::credential_paths(Some(&home), &none);
+            settings.readable = (scope == "workspace")
+                .then(|| throughline_agent::sandbox::readable_paths(Some(&home), &none));
+            settings.unreadable = vec![root.join("session")];
+        };
+        let Some(world) = World::caged(|root, (settings, _)| change(root, settings)) else { return };
+        world.write("ws/a.txt", "a\n");
+        let command = "cat a.txt ~/.cargo/bin/tool; for f in ~/.cargo/credentials.toml ../session/other/ledger ~/notes \
+                       ../outside/kept.txt; do cat $f 2>/dev/null; done; echo x > $TMPDIR/x && cat $TMPDIR/x";
+        let rest = if scope == "home" { "notes\nas it was\n" } else { "" };
+        assert_eq!(world.bash(command).await, format!("a\ntool\n{rest}x"), "{scope}");
+    }
+}
+
+#[tokio::test]
 async fn powers_over_other_processes_and_the_kernel_are_gone() {
     let Some(world) = World::caged(|_, _| {}) else { return };
     let me = std::process::id();
@@ -319,7 +347,7 @@ async fn a_cage_that_cannot_be_built_means_that_nothing_runs() {
     let touch = ["--", "touch", marker.to_str().unwrap()];
     let cage = |walls: &str, path: &str| {
         json!({"session": true, "cwd": folder.path(), "cage": {
-            "walls": walls, "landlock": true, "writable": [folder.path()], "network": false, "unix_sockets": false,
+            "walls": walls, "landlock": true, "writable": [folder.path()], "readable": ["/"], "unreadable": [], "network": false, "unix_sockets": false,
             "processes": 100, "mounts": [{"path": path, "kind": "read-only"}],
         }})
         .to_string()

@@ -182,6 +182,8 @@ fn probe() -> ExitCode {
         walls: Walls::Namespaces,
         landlock: true,
         writable: Vec::new(),
+        readable: vec!["/".into()],
+        unreadable: Vec::new(),
         mounts: Vec::new(),
         network: false,
         unix_sockets: false,
