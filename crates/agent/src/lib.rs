@@ -10,6 +10,7 @@ mod event;
 pub mod files;
 pub mod mcp;
 pub mod permissions;
+pub mod protected;
 pub mod sandbox;
 mod tool;
 pub mod tools;

@@ -252,7 +252,7 @@ impl Agent {
         }
     }
 
-    /// Tells everybody what came of a call, and records it.
+    /// Records what came of a call, then tells everybody.
     async fn finish_call(
         &mut self,
         call: &ToolCall,
@@ -272,6 +272,10 @@ impl Agent {
         if let Shown::Tools(names) = &output.shown {
             self.keep_found(names)?;
         }
+        let is_error = output.is_error.then_some(true);
+        let result = ToolResult { call: call.id.clone(), kind: call.kind, content: output.content, is_error };
+        // Before anybody hears that the call ended: what was told must survive a crash.
+        self.session.record_results(vec![Block::from(Body::ToolResult(result))])?;
         desk.listener.hear(Event::ToolEnded {
             id: call.id.to_string(),
             name: call.name.clone(),
@@ -280,9 +284,6 @@ impl Agent {
             is_error: output.is_error,
             shown: output.shown,
         });
-        let is_error = output.is_error.then_some(true);
-        let result = ToolResult { call: call.id.clone(), kind: call.kind, content: output.content, is_error };
-        self.session.record_results(vec![Block::from(Body::ToolResult(result))])?;
         self.after.extend(said_by_hooks(outcome));
         Ok(())
     }

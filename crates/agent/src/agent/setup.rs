@@ -10,7 +10,7 @@ use crate::assembly::{self, Assembled, SessionKind, SharedSkills, Sources, Told}
 use crate::files::Files;
 use crate::mcp::{McpServers, McpStart, Patience};
 use crate::permissions::{Approvals, Mode, Policy, PolicyInput, Rules, describe, describe_network};
-use crate::sandbox::SandboxSettings;
+use crate::sandbox::{SandboxSettings, credential_paths, readable_paths};
 use crate::tools::bash::{OUTPUT, Shell, ShellEnv, bash_tools};
 use crate::tools::skill::SkillTool;
 use crate::tools::{self, Recall, Snip, Todos, WebFetch, WebFetchSettings};
@@ -25,7 +25,7 @@ use throughline_core::pipeline::DEFAULT_WINDOW;
 use throughline_core::stages::{OwnTools, budget};
 use throughline_core::tokens::Tokenizer;
 use throughline_core::{MessageId, Role};
-use throughline_engine::config::{Config, McpServer};
+use throughline_engine::config::{Config, McpServer, SandboxRead};
 use throughline_engine::hooks::Start as Source;
 use throughline_engine::session::{
     Frame, Handbooks, Models, Remembering, Session, SessionSettings, Start, StartWork,
@@ -482,13 +482,13 @@ fn shell(setup: &Setup<'_>) -> Shell {
     let mut settings = SandboxSettings::new(setup.sandbox_helper.clone());
     settings.enabled = permissions.sandbox;
     settings.network = permissions.network;
-    if let Some(home) = &setup.user_home {
-        settings.readable_denied = HIDDEN.iter().map(|name| home.join(name)).collect();
-    }
+    let home = setup.user_home.as_deref();
+    settings.readable_denied = credential_paths(home, &setup.variables);
+    settings.readable = match permissions.sandbox_read {
+        SandboxRead::Workspace => Some(readable_paths(home, &setup.variables)),
+        SandboxRead::Home => None,
+    };
+    settings.unreadable = vec![setup.home.root().to_owned()];
     let env = ShellEnv { base: setup.variables.clone(), allowed: permissions.env_keep.clone() };
     Shell::new(settings, setup.home.root().join("sessions-data"), env)
 }
-
-/// Folders of the user's home that commands can't look into.
-const HIDDEN: [&str; 8] =
-    [".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".netrc"];

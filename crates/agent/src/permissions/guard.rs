@@ -1,62 +1,14 @@
 //! Paths that are asked about whatever else is permitted: what runs by itself, what configures agents, and secrets.
 
 use super::glob::{can_meet, is_one_of};
+use crate::protected::{FILES, FOLDERS};
 use crate::workspace::Workspace;
 use std::path::{Component, Path, PathBuf};
 
-/// Folders that, wherever they are, hold what runs by itself or configures agents. Writing there is asked.
-const CONFIGURING: &[&str] = &[
-    ".git",
-    ".throughline",
-    ".agents",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".vscode",
-    ".idea",
-    ".devcontainer",
-    ".husky",
-];
 /// Folders that hold secrets. Reading and writing there is asked.
 const SECRET_FOLDERS: &[&str] = &[".ssh", ".aws", ".gnupg", ".kube", ".azure", ".password-store"];
-/// Files that run by themselves or name programs that do. Writing them is asked. `HEAD` makes a folder a repository.
-const RUNNING: &[&str] = &[
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".kshrc",
-    ".mkshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".login",
-    ".logout",
-    ".inputrc",
-    "config.fish",
-    ".gitconfig",
-    ".gitmodules",
-    ".ripgreprc",
-    ".envrc",
-    ".mcp.json",
-    ".vimrc",
-    ".exrc",
-    ".nvimrc",
-    ".tmux.conf",
-    ".screenrc",
-    ".xinitrc",
-    ".xprofile",
-    "authorized_keys",
-    "crontab",
-    "head",
-];
+/// Makes a folder a repository. Writing it is asked.
+const REPOSITORY: &[&str] = &["head"];
 /// Files that hold secrets. Reading and writing them is asked.
 const SECRET_FILES: &[&str] = &[
     ".env*",
@@ -123,12 +75,15 @@ impl Guard {
     /// Why writing a path is asked whatever else is permitted.
     pub(super) fn writing(&self, path: &Path, written: Written) -> Option<String> {
         let names = self.names(path);
-        let folder = names.iter().find(|name| meets(name, written, CONFIGURING));
+        let folder =
+            names.iter().find(|name| meets(name, written, FOLDERS) || meets(name, written, &[".git"]));
         let last = names.last();
         if let Some(folder) = folder {
             return Some(format!("`{folder}` holds what runs by itself or configures agents"));
         }
-        if let Some(file) = last.filter(|name| meets(name, written, RUNNING)) {
+        if let Some(file) =
+            last.filter(|name| meets(name, written, FILES) || meets(name, written, REPOSITORY))
+        {
             return Some(format!("`{file}` is run or names what is run"));
         }
         self.reading(path, written)

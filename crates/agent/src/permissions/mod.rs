@@ -24,6 +24,7 @@ mod verdict;
 
 pub use approvals::{Approvals, ApprovalsError};
 pub use approver::{Approval, Approver, Ask, Headless};
+pub(crate) use command::only_reads;
 pub use describe::{describe, describe_network};
 pub use policy::{Policy, PolicyInput, Rules, RulesError};
 pub use rule::{Rule, RuleError};

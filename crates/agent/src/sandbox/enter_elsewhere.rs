@@ -21,7 +21,7 @@ pub fn enter(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let policy: Option<Policy> = first.to_str().and_then(|text| serde_json::from_str(text).ok());
-    let Some(Policy { cage: None, cwd, session }) = policy else {
+    let Some(Policy { cage: None, cwd, session, stage: _ }) = policy else {
         return refuse("there is no sandbox on this system");
     };
     let (Some(_), Some(program)) = (arguments.next(), arguments.next()) else {

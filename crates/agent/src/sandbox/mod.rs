@@ -5,10 +5,10 @@
 //! (`throughline-sandbox` here, a hidden subcommand in the product).
 //!
 //! What the cage is made of, on Linux:
-//! - **Landlock** (ABI 3 or newer): everything can be read, only the workspace, a temporary folder of the session and a few
-//!   devices can be written; no signals to processes outside (ABI 6).
+//! - **Landlock** (ABI 3 or newer): the workspace, system paths and toolchains can be read ([`readable_paths`]), only the
+//!   workspace, a temporary folder of the session and a few devices can be written; no signals to processes outside (ABI 6).
 //! - **Namespaces** of its own, where the kernel permits them: everything else is mounted read-only too, so that modes, owners
-//!   and times stay as they are, which Landlock does not guard; what configures agents inside the workspace ([`PROTECTED`])
+//!   and times stay as they are, which Landlock does not guard; what configures agents inside the workspace ([protected paths](crate::protected))
 //!   is mounted read-only, hidden folders are covered by empty ones, `/dev/shm` is private, and without network the command
 //!   has a loopback device of its own and nothing else. **Bubblewrap** does the same where only it may.
 //! - **seccomp**: no sockets but those of the permitted kinds, no tracing, mounting, new namespaces, kernel keys, BPF,
@@ -20,16 +20,18 @@
 //! [`EXIT_NO_CAGE`] and a message, and the command does not run.
 //!
 //! What it deliberately does not promise:
-//! - With Landlock alone ([`Support::Landlock`] without namespaces) [`PROTECTED`] is not enforced: Landlock can't take back part
+//! - With Landlock alone ([`Support::Landlock`] without namespaces) [protected paths](crate::protected) is not enforced: Landlock can't take back part
 //!   of a folder that it permits; and modes, owners and times of files outside can be changed. [`Support::shields`] says so, and the permission policy decides. Hidden folders that lie in a
 //!   writable folder are not hidden then.
 //! - Unix sockets can't be told apart by path before Landlock ABI 9: none can be made, so that no command talks to a
 //!   container engine, a key agent or a desktop bus. Pairs of sockets work.
-//! - A `.git` that is not there yet is not protected: `git init` must work. Nor are repositories further down. Whoever
-//!   runs git outside the cage in a workspace should switch off hooks, `core.fsmonitor` and pagers there.
+//! - A `.git` that is not there yet is not protected: `git init` and `git clone` must work. Whoever runs git outside the cage
+//!   in a workspace should switch off hooks, filters, `core.fsmonitor` and pagers there. Other protected names that are not
+//!   there yet are kept from being made at the top of the workspace, not further down.
 //! - A protected name that is a symbolic link: what it leads to is protected, the link itself can be replaced.
 
 mod policy;
+mod readable;
 mod support;
 mod wrap;
 
@@ -40,7 +42,7 @@ mod enter;
 mod enter;
 
 pub use enter::enter;
-pub use policy::{PROTECTED, Protected};
+pub use readable::{credential_paths, readable_paths};
 pub use support::Support;
 pub use wrap::{Cage, Wrapped};
 
@@ -80,6 +82,10 @@ pub struct SandboxSettings {
     /// Files and folders that caged commands can't read, such as `~/.ssh`. A folder in which something writable lies (the
     /// workspace, the session) is not hidden.
     pub readable_denied: Vec<PathBuf>,
+    /// Files and folders that caged commands may read beside the workspace, where Landlock is there; none: all.
+    pub readable: Option<Vec<PathBuf>>,
+    /// Folders that caged commands can't read where Landlock is there, although something writable lies in them.
+    pub unreadable: Vec<PathBuf>,
     /// How many processes a caged command may start beyond what the machine runs already.
     pub processes: u64,
     /// The helper and its first arguments; empty: there is none, and nothing can be caged.
@@ -97,6 +103,8 @@ impl SandboxSettings {
             unix_sockets: false,
             writable: Vec::new(),
             readable_denied: Vec::new(),
+            readable: None,
+            unreadable: Vec::new(),
             processes: 2048,
             helper,
             bubblewrap: None,

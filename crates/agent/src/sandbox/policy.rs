@@ -1,42 +1,37 @@
 //! What a helper is told: one JSON value, made by the agent and carried out to the letter.
 
+use super::readable::git_folders;
 use super::{SandboxLevel, SandboxSettings};
+use crate::protected::{RESERVED, find_protected};
 use crate::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A name in a workspace folder that no caged command may change, because it configures agents or runs outside the cage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Protected {
-    /// The name, below the folder.
-    pub name: &'static str,
-    /// An empty folder holds its place while commands run, if it is not there and the folder above is.
-    pub reserve: bool,
-}
-
-/// What is protected. `.git` itself stays writable, or nobody could commit; as a file (of a worktree) it is protected.
-pub const PROTECTED: &[Protected] = &[
-    Protected { name: ".throughline", reserve: true },
-    Protected { name: ".agents", reserve: true },
-    Protected { name: ".claude", reserve: true },
-    Protected { name: ".mcp.json", reserve: false },
-    Protected { name: ".git/hooks", reserve: true },
-    Protected { name: ".git/config", reserve: false },
-    Protected { name: ".git/config.worktree", reserve: false },
-    Protected { name: ".git/commondir", reserve: false },
-];
-
 /// What a helper does to itself before it becomes the command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Policy {
+    /// Which of the helper's processes reads it.
+    #[serde(default)]
+    pub stage: Stage,
     /// Whether it begins a session of its own, without a terminal.
     pub session: bool,
     /// Where the command runs.
     pub cwd: PathBuf,
     /// The cage; none: no cage.
     pub cage: Option<CagePolicy>,
+}
+
+/// Which of the helper's processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Stage {
+    /// The one that is started.
+    #[default]
+    Outer,
+    /// The first one in the namespaces that the outer one made.
+    Init,
 }
 
 /// The cage.
@@ -49,6 +44,10 @@ pub(super) struct CagePolicy {
     pub landlock: bool,
     /// Folders and files that can be written.
     pub writable: Vec<PathBuf>,
+    /// Folders and files that can be read beside those.
+    pub readable: Vec<PathBuf>,
+    /// What can't be read although it lies in them.
+    pub unreadable: Vec<PathBuf>,
     /// What is mounted, in this order.
     pub mounts: Vec<Mount>,
     /// Whether the network is there.
@@ -112,12 +111,25 @@ pub(super) fn writable(
     paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// The names of [`PROTECTED`] in the workspace whose place an empty folder could hold.
+/// Folders and files that can be read beside the writable ones.
+pub(super) fn readable(workspace: &Workspace, tmp: &Path, settings: &SandboxSettings) -> Vec<PathBuf> {
+    let Some(readable) = &settings.readable else { return vec![PathBuf::from("/")] };
+    let mut paths = readable.clone();
+    for folder in workspace.folders() {
+        paths.push(folder.to_owned());
+        paths.extend(git_folders(folder));
+    }
+    // What earlier commands of the session printed.
+    paths.push(tmp.with_file_name(crate::tools::bash::OUTPUT));
+    let mut paths: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// The protected names at the top of the workspace whose place an empty folder could hold.
 pub(super) fn to_reserve(workspace: &Workspace) -> Vec<PathBuf> {
-    let in_folder = |folder: &Path| {
-        let wanted = PROTECTED.iter().filter(|protected| protected.reserve);
-        wanted.map(|protected| folder.join(protected.name)).collect::<Vec<_>>()
-    };
+    let in_folder = |folder: &Path| RESERVED.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
     workspace.folders().flat_map(in_folder).collect()
 }
 
@@ -125,11 +137,11 @@ pub(super) fn to_reserve(workspace: &Workspace) -> Vec<PathBuf> {
 pub(super) fn mounts(workspace: &Workspace, writable: &[PathBuf], hidden: &[PathBuf]) -> Vec<Mount> {
     let mut all: BTreeMap<PathBuf, MountKind> = BTreeMap::new();
     for folder in workspace.folders() {
-        let git = folder.join(".git");
-        let of_git = git.is_file().then_some(git);
-        let named = PROTECTED.iter().map(|protected| folder.join(protected.name));
-        for path in named.chain(of_git).filter_map(|path| path.canonicalize().ok()) {
-            // Where nothing can be written there is nothing to protect.
+        // Where nothing can be written there is nothing to protect.
+        if !writable.iter().any(|root| root.starts_with(folder) || folder.starts_with(root)) {
+            continue;
+        }
+        for path in find_protected(folder).into_iter().filter_map(|path| path.canonicalize().ok()) {
             if writable.iter().any(|root| path.starts_with(root)) {
                 all.insert(path, MountKind::ReadOnly);
             }
@@ -177,6 +189,8 @@ mod tests {
             std::fs::create_dir_all(dir.path().join(folder)).unwrap();
         }
         std::fs::write(dir.path().join(".git/config"), "").unwrap();
+        std::fs::write(dir.path().join(".git/HEAD"), "").unwrap();
+        std::fs::create_dir(dir.path().join(".git/objects")).unwrap();
         let workspace = Workspace::new(dir.path(), &[]).unwrap();
         let root = workspace.cwd().to_owned();
         let mounted = mounts(&workspace, std::slice::from_ref(&root), &[root.join("secret")]);

@@ -82,7 +82,7 @@ impl Support {
         }
     }
 
-    /// Whether what configures agents in the workspace ([`PROTECTED`](super::PROTECTED)) is kept from caged commands. If not,
+    /// Whether what configures agents in the workspace ([protected paths](crate::protected)) is kept from caged commands. If not,
     /// the permission policy has to.
     pub fn shields(&self) -> bool {
         match self {

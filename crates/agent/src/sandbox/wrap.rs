@@ -1,6 +1,6 @@
 //! The command line by which a command runs caged.
 
-use super::policy::{self, CagePolicy, Mount, MountKind, Policy, Walls};
+use super::policy::{self, CagePolicy, Mount, MountKind, Policy, Stage, Walls};
 use super::{SandboxError, SandboxLevel, SandboxSettings, Support};
 use crate::workspace::Workspace;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl SandboxSettings {
     ) -> Result<Wrapped, SandboxError> {
         let cwd = cage.workspace.cwd().to_owned();
         if cage.level == SandboxLevel::None {
-            let free = Policy { session: true, cwd, cage: None };
+            let free = Policy { stage: Stage::Outer, session: true, cwd, cage: None };
             // Without a helper it runs all the same, only with the terminal.
             let (argv, own_session) = match self.helper.is_empty() {
                 true => (command, false),
@@ -65,23 +65,27 @@ impl SandboxSettings {
             walls,
             landlock: !matches!(support, Support::Bubblewrap { abi: None, .. }),
             writable,
+            readable: policy::readable(cage.workspace, cage.tmp, self),
+            unreadable: self.unreadable.iter().filter_map(|path| path.canonicalize().ok()).collect(),
             mounts,
             network: self.network,
             unix_sockets: self.unix_sockets,
             processes: self.processes,
         };
         let argv = match support {
-            Support::Landlock { .. } | Support::None { .. } => {
-                self.through_helper(&Policy { session: true, cwd, cage: Some(policy) }, command)?
-            }
+            Support::Landlock { .. } | Support::None { .. } => self.through_helper(
+                &Policy { stage: Stage::Outer, session: true, cwd, cage: Some(policy) },
+                command,
+            )?,
             Support::Bubblewrap { program, .. } => {
                 // The session is begun outside, so that bubblewrap's own process is in it.
-                let outer = Policy { session: true, cwd: cwd.clone(), cage: None };
+                let outer = Policy { stage: Stage::Outer, session: true, cwd: cwd.clone(), cage: None };
                 let mut argv = vec![program.clone().into_os_string()];
                 argv.extend(bubblewrap(&policy, &cwd));
-                argv.extend(
-                    self.through_helper(&Policy { session: false, cwd, cage: Some(policy) }, command)?,
-                );
+                argv.extend(self.through_helper(
+                    &Policy { stage: Stage::Outer, session: false, cwd, cage: Some(policy) },
+                    command,
+                )?);
                 self.through_helper(&outer, argv)?
             }
         };
@@ -119,6 +123,8 @@ fn bubblewrap(policy: &CagePolicy, cwd: &Path) -> Vec<OsString> {
     if !policy.network {
         add(&["--unshare-net"], &[]);
     }
+    // With bubblewrap's first process everything ends that the command started.
+    add(&["--unshare-pid", "--proc", "/proc"], &[]);
     add(&["--chdir"], &[cwd]);
     add(&["--"], &[]);
     arguments
@@ -197,6 +203,8 @@ mod tests {
             walls: Walls::Bubblewrap,
             landlock: false,
             writable: vec!["/w".into()],
+            readable: vec!["/".into()],
+            unreadable: Vec::new(),
             mounts: vec![
                 mount("/home/u/.ssh", MountKind::HiddenFolder),
                 mount("/home/u/.netrc", MountKind::HiddenFile),
@@ -215,7 +223,7 @@ mod tests {
             words.join(" "),
             "--ro-bind / / --dev-bind /dev /dev --tmpfs /dev/shm --bind /w /w --tmpfs /home/u/.ssh \
              --ro-bind /dev/null /home/u/.netrc --bind /w/.git /w/.git --ro-bind /w/.git/hooks /w/.git/hooks \
-             --unshare-net --chdir /w --"
+             --unshare-net --unshare-pid --proc /proc --chdir /w --"
         );
     }
 }

@@ -131,3 +131,32 @@ async fn what_a_call_had_done_before_the_process_died_is_known() {
     agent.rewind(&said[0].id, true).unwrap();
     assert!(world.read("a.txt").is_none());
 }
+
+/// Looks into the ledger when it hears that a call ended.
+struct LedgerReader {
+    ledger: std::path::PathBuf,
+    found: std::sync::Mutex<Vec<bool>>,
+}
+
+impl throughline_agent::Listener for LedgerReader {
+    fn hear(&self, event: Event) {
+        if let Event::ToolEnded { output, .. } = event {
+            let ledger = std::fs::read_to_string(&self.ledger).unwrap_or_default();
+            self.found.lock().unwrap().push(ledger.contains(output.trim()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_result_is_in_the_ledger_before_anybody_hears_of_it() {
+    let calls = Answer::empty()
+        .call("Bash", json!({"command": "echo first-$((40 + 2))"}))
+        .call("Bash", json!({"command": "echo second-$((40 + 3))"}));
+    let world = World::new(Wire::Anthropic, Playlist::new().then(calls).forever("Done.")).mode(Mode::Full);
+    let mut agent = world.begin().await;
+    let listener = LedgerReader { ledger: agent.session().path().to_owned(), found: Vec::new().into() };
+    let room = Room::default();
+    let desk = throughline_agent::agent::Desk { listener: &listener, ..room.desk() };
+    agent.turn(Said::from("go"), &desk).await.unwrap();
+    assert_eq!(listener.found.into_inner().unwrap(), [true, true]);
+}

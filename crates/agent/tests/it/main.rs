@@ -42,5 +42,7 @@ mod permissions_commands;
 mod permissions_properties;
 mod permissions_rules;
 mod permissions_shell;
+#[cfg(target_os = "linux")]
+mod permissions_traced;
 mod search_tools;
 mod workspace;

@@ -1,7 +1,7 @@
 //! The cage: what commands can't do in it, and what they still can.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail as tests do")]
 
-use crate::bash_world::{Call, World, eventually, helper, text};
+use crate::bash_world::{Call, World, helper, text};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -76,16 +76,33 @@ async fn the_workspace_and_the_temporary_folder_can_be_written() {
 }
 
 #[tokio::test]
-async fn what_outlives_the_command_is_caged_still() {
+async fn nothing_outlives_a_command() {
     let Some(world) = World::caged(|_, _| {}) else { return };
-    let command = "setsid sh -c 'for i in $(seq 3000); do [ -e go ] && break; sleep 0.02; done; \
-                   echo x > ../outside/new.txt; echo x > .git/hooks/new; echo done > done.txt' >/dev/null 2>&1 &";
-    world.write("ws/.git/hooks/sample", "");
-    world.bash(command).await;
-    world.write("ws/go", "");
-    eventually("the process has tried", || world.read("ws/done.txt").is_some()).await;
-    assert_eq!(world.read("outside/new.txt"), None);
-    assert_eq!(world.read("ws/.git/hooks/new"), None);
+    let waits = "echo on > on; while [ ! -e go ]; do sleep 0.02; done; echo late > late";
+    for command in [
+        format!("setsid sh -c '{waits}' >/dev/null 2>&1 &"),
+        format!("(setsid setsid sh -c 'trap \"\" TERM HUP; {waits}' &) >/dev/null 2>&1"),
+        format!("nohup sh -c '{waits}' >/dev/null 2>&1 & disown"),
+    ] {
+        let command = format!("{command}\nwhile [ ! -e on ]; do sleep 0.02; done; rm on; echo ended");
+        let output = world.bash(&command).await;
+        assert!(output.starts_with("ended\n[what it left running was stopped"), "{output}");
+        world.write("ws/go", "");
+        world.bash("for i in $(seq 50); do [ -e late ] && break; sleep 0.02; done; rm go").await;
+        assert_eq!(world.read("ws/late"), None, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_command_is_told_as_it_was() {
+    let Some(world) = World::caged(|_, _| {}) else { return };
+    assert_eq!(world.bash("exit 7").await, "(it printed nothing)\n[exit status 7]");
+    assert_eq!(world.bash("kill -9 $$").await, "(it printed nothing)\n[killed by signal 9 (KILL)]");
+    assert_eq!(world.bash("kill -TERM $$").await, "(it printed nothing)\n[killed by signal 15 (TERM)]");
+    let stopped = world
+        .call("Bash", json!({"command": "trap 'echo tidy; exit' TERM; sleep 60 & wait", "timeout": 300}))
+        .await;
+    assert!(text(&stopped).starts_with("tidy\n[timed out"), "{}", text(&stopped));
 }
 
 #[tokio::test]
@@ -95,6 +112,16 @@ async fn what_configures_agents_and_git_can_be_read_but_not_changed() {
     world.write("ws/.git/config", "[core]\n");
     world.write("ws/.claude/settings.json", "{}");
     world.write("ws/.mcp.json", "{}");
+    world.write("ws/.git/HEAD", "ref: refs/heads/main\n");
+    world.write("ws/.git/objects/x", "");
+    world.write("ws/.git/info/exclude", "");
+    for git in ["ws/nested/.git", "ws/.git/modules/lib"] {
+        world.write(&format!("{git}/HEAD"), "ref: refs/heads/main\n");
+        world.write(&format!("{git}/objects/x"), "");
+        world.write(&format!("{git}/config"), "[core]\n");
+    }
+    world.write("ws/web/.vscode/tasks.json", "{}");
+    world.write("ws/web/CLAUDE.md", "");
     let before = tree(&world.path("ws"));
     for command in [
         "echo x > .git/hooks/pre-commit",
@@ -115,6 +142,25 @@ async fn what_configures_agents_and_git_can_be_read_but_not_changed() {
         "mkdir .agents; echo x > .agents/a",
         "ln -s . x && mkdir -p x/.throughline && echo x > x/.throughline/config.toml",
         "sh -c 'cd .git && echo x > hooks/y'",
+        "mkdir -p .vscode && echo x > .vscode/tasks.json",
+        "mkdir -p .husky && echo x > .husky/pre-commit",
+        "mkdir -p .codex && echo x > .codex/config.toml",
+        "mkdir -p .cursor && echo x > .cursor/mcp.json",
+        "mkdir -p .idea && echo x > .idea/workspace.xml",
+        "echo x > .envrc",
+        "rmdir .envrc && echo x > .envrc",
+        "mv .envrc y && echo x > .envrc",
+        "echo x > AGENTS.md",
+        "echo x > CLAUDE.md",
+        "echo '* filter=x' > .git/info/attributes",
+        "echo x > .git/config.worktree",
+        "echo x >> .git/modules/lib/config",
+        "mv .git/modules/lib .git/modules/m",
+        "echo x >> nested/.git/config",
+        "mv nested n",
+        "echo x > web/.vscode/tasks.json",
+        "echo x > web/CLAUDE.md",
+        "mv web w",
     ] {
         let output = world.call("Bash", json!({"command": command})).await;
         assert!(output.is_error, "{command}: {}", text(&output));
@@ -222,11 +268,38 @@ async fn hidden_folders_and_files_are_empty() {
 }
 
 #[tokio::test]
+async fn reads_end_at_the_workspace_and_the_listed_paths() {
+    for scope in ["workspace", "home"] {
+        let change = |root: &Path, settings: &mut SandboxSettings| {
+            std::fs::create_dir_all(root.join("home/.cargo/bin")).unwrap();
+            std::fs::create_dir_all(root.join("session/other")).unwrap();
+            std::fs::write(root.join("home/.cargo/bin/tool"), "tool\n").unwrap();
+            std::fs::write(root.join("home/.cargo/credentials.toml"), "a key\n").unwrap();
+            std::fs::write(root.join("home/notes"), "notes\n").unwrap();
+            std::fs::write(root.join("session/other/ledger"), "a ledger\n").unwrap();
+            let home = root.join("home");
+            let none = std::collections::BTreeMap::new();
+            settings.readable_denied = throughline_agent::sandbox::credential_paths(Some(&home), &none);
+            settings.readable = (scope == "workspace")
+                .then(|| throughline_agent::sandbox::readable_paths(Some(&home), &none));
+            settings.unreadable = vec![root.join("session")];
+        };
+        let Some(world) = World::caged(|root, (settings, _)| change(root, settings)) else { return };
+        world.write("ws/a.txt", "a\n");
+        let command = "cat a.txt ~/.cargo/bin/tool; for f in ~/.cargo/credentials.toml ../session/other/ledger ~/notes \
+                       ../outside/kept.txt; do cat $f 2>/dev/null; done; echo x > $TMPDIR/x && cat $TMPDIR/x";
+        let rest = if scope == "home" { "notes\nas it was\n" } else { "" };
+        assert_eq!(world.bash(command).await, format!("a\ntool\n{rest}x"), "{scope}");
+    }
+}
+
+#[tokio::test]
 async fn powers_over_other_processes_and_the_kernel_are_gone() {
     let Some(world) = World::caged(|_, _| {}) else { return };
     let me = std::process::id();
     assert!(world.bash(&format!("kill -0 {me}")).await.contains("[exit status 1]"));
-    assert!(world.bash(&format!("cat /proc/{me}/environ | wc -c")).await.contains("Permission denied"));
+    let environ = world.bash(&format!("cat /proc/{me}/environ | wc -c")).await;
+    assert!(environ.contains("Permission denied") || environ.contains("No such file"), "{environ}");
     let status =
         world.bash("grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status | tr '\\t\\n' '  '; ulimit -c").await;
     assert_eq!(status, "NoNewPrivs: 1 Seccomp: 2 0");
@@ -237,13 +310,44 @@ async fn powers_over_other_processes_and_the_kernel_are_gone() {
 }
 
 #[tokio::test]
+async fn commands_that_only_read_run_read_only_and_without_programs_of_the_workspace() {
+    let Some(world) = World::caged(|root, (_, env)| {
+        let path = std::env::var("PATH").unwrap();
+        env.base.insert("PATH".into(), format!("{}:{path}", root.join("ws/bin").display()).into());
+    }) else {
+        return;
+    };
+    world.write("ws/bin/cat", "#!/bin/sh\necho of the workspace; echo x > made\n");
+    std::fs::set_permissions(world.path("ws/bin/cat"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    world.write("ws/a.txt", "a\n");
+    let output = world.call_as("Bash", json!({"command": "cat a.txt"}), Call::of(Mode::Ask)).await;
+    assert_eq!(text(&output), "a");
+    assert_eq!(world.bash("cat a.txt; true > b").await, "of the workspace");
+    assert!(world.path("ws/made").exists());
+}
+
+#[tokio::test]
+async fn new_ways_to_mount_are_closed() {
+    let Some(world) = World::caged(|_, _| {}) else { return };
+    let call = "python3 -c 'import ctypes,os; l=ctypes.CDLL(None, use_errno=True); \
+                print([(n, l.syscall(n, -100, b\"/\", 1, 0, 0) , os.strerror(ctypes.get_errno())) for n in (428, 467, 470, 500)])'";
+    let output = world.bash(call).await;
+    if output.contains("not found") {
+        return;
+    }
+    assert_eq!(output.matches("Operation not permitted").count(), 2, "{output}");
+    assert_eq!(output.matches("Function not implemented").count(), 2, "{output}");
+}
+
+#[tokio::test]
 async fn a_cage_that_cannot_be_built_means_that_nothing_runs() {
     let folder = tempfile::tempdir().unwrap();
     let marker = folder.path().join("marker");
     let touch = ["--", "touch", marker.to_str().unwrap()];
     let cage = |walls: &str, path: &str| {
         json!({"session": true, "cwd": folder.path(), "cage": {
-            "walls": walls, "landlock": true, "writable": [folder.path()], "network": false, "unix_sockets": false,
+            "walls": walls, "landlock": true, "writable": [folder.path()], "readable": ["/"], "unreadable": [], "network": false, "unix_sockets": false,
             "processes": 100, "mounts": [{"path": path, "kind": "read-only"}],
         }})
         .to_string()
@@ -313,15 +417,14 @@ async fn where_nothing_can_be_caged_every_command_is_called_unsandboxed() {
     for none in [missing, off, wrong] {
         assert!(!none.support().can_cage());
         assert!(access(&none, false));
-        assert_eq!(none.level(Mode::Plan, false), SandboxLevel::None);
+        assert_eq!(none.level(Mode::Plan, false, "ls"), SandboxLevel::None);
     }
     let there = shell(SandboxSettings::new(helper()));
     if there.support().can_cage() {
         assert!(!access(&there, false) && access(&there, true));
-        let level = |mode| there.level(mode, false);
-        assert_eq!(
-            Mode::ALL.map(level),
-            [SandboxLevel::Workspace, SandboxLevel::Workspace, SandboxLevel::ReadOnly, SandboxLevel::None,]
-        );
+        let levels = |command: &str| Mode::ALL.map(|mode| there.level(mode, false, command));
+        use SandboxLevel::{None as Free, ReadOnly, Workspace as Writes};
+        assert_eq!(levels("make"), [Writes, Writes, ReadOnly, Free]);
+        assert_eq!(levels("ls | sort"), [ReadOnly, ReadOnly, ReadOnly, Free]);
     }
 }

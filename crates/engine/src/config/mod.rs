@@ -48,7 +48,7 @@ pub use memory::{
 pub use model::{ModelSettings, ScribeSettings};
 pub use origin::{Origin, Place};
 pub use page::reference;
-pub use permissions::{PermissionMode, PermissionSettings};
+pub use permissions::{PermissionMode, PermissionSettings, SandboxRead};
 pub use proxy::ProxySettings;
 pub use types::{AgentSettings, Storage, Sync, Telemetry, Tools, Window, Writer};
 

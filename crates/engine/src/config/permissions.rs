@@ -52,6 +52,17 @@ impl std::str::FromStr for PermissionMode {
     }
 }
 
+/// What commands in the sandbox may read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxRead {
+    /// The workspace, system paths and toolchains.
+    #[default]
+    Workspace,
+    /// Everything but credential files and Throughline's own folder.
+    Home,
+}
+
 /// `[permissions]`: what an agent may do without asking. Rules are text here; the agent reads them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -70,7 +81,9 @@ pub struct PermissionSettings {
     pub sandbox: bool,
     /// Whether commands in the sandbox may use the network.
     pub network: bool,
-    /// Variables that commands keep although their names look secret.
+    /// What commands in the sandbox may read.
+    pub sandbox_read: SandboxRead,
+    /// Variables that commands get beside the usual ones.
     pub env_keep: Vec<String>,
 }
 
@@ -84,6 +97,7 @@ impl Default for PermissionSettings {
             folders: Vec::new(),
             sandbox: true,
             network: false,
+            sandbox_read: SandboxRead::default(),
             env_keep: Vec::new(),
         }
     }

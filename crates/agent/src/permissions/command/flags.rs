@@ -1,7 +1,11 @@
 //! The options of a program, as a line of text.
 //!
-//! `-a` takes nothing, `-n#` a value, `-n%` a number, `-f@` a path; `--all`, `--lines=#`, `--file=@`, `--color=?` (a value only after `=`);
-//! `-#` is a number such as `-20`. Abbreviations count as unknown: what they stand for depends on the program's version.
+//! `-a` takes nothing, `-n#` a value, `-n%` a number, `-f@` a path; `--all`, `--lines=#`, `--file=@`, `--color=?` (a value only after `=`),
+//! `--merged=!` (the next word, if there is one); `-#` is a number such as `-20`. Abbreviations count as unknown: what they stand for
+//! depends on the program's version.
+//!
+//! Architecture invariant: **a word that begins with `-` is never taken for the value of an option**. If a table were wrong about an
+//! option that takes no separate value, the program would read that word as an option of its own.
 
 use throughline_core::shell::{Word, WordKind};
 
@@ -13,6 +17,7 @@ enum Takes {
     Number,
     Path,
     AfterEquals,
+    NextIfAny,
 }
 
 /// How a program writes its options.
@@ -33,6 +38,8 @@ pub(super) struct Sorted<'a> {
     pub(super) paths: Vec<Word>,
     /// The options, without values.
     pub(super) options: Vec<String>,
+    /// Values of options that are text.
+    pub(super) values: Vec<String>,
 }
 
 impl Sorted<'_> {
@@ -71,14 +78,18 @@ pub(super) fn sort<'a>(words: &'a [Word], known: &str, style: Style) -> Option<S
                 Some(_) | None => (text, None),
             };
             match (takes(known, name)?, value) {
-                (Takes::Nothing | Takes::AfterEquals, None) | (Takes::Text | Takes::AfterEquals, Some(_)) => {
+                (Takes::Nothing | Takes::AfterEquals, None) => {}
+                (Takes::Text | Takes::AfterEquals | Takes::NextIfAny, Some(value)) => {
+                    sorted.values.push(value.to_owned());
                 }
                 (Takes::Nothing, Some(_)) => return None,
                 (Takes::Number, Some(value)) => is_number(value).then_some(())?,
                 (Takes::Number, None) => is_number(&next(&mut words)?.text).then_some(())?,
                 (Takes::Path, Some(value)) => sorted.paths.push(plain(value)),
-                (Takes::Text, None) => drop(next(&mut words)?),
-                (Takes::Path, None) => sorted.paths.push(next(&mut words)?),
+                (Takes::Text, None) => sorted.values.push(next_value(&mut words)?.text),
+                (Takes::NextIfAny, None) if words.as_slice().is_empty() => {}
+                (Takes::NextIfAny, None) => sorted.values.push(next_value(&mut words)?.text),
+                (Takes::Path, None) => sorted.paths.push(next_value(&mut words)?),
             }
             sorted.options.push(name.to_owned());
         }
@@ -103,16 +114,19 @@ fn letters<'a>(
         sorted.options.push(name);
         match (takes, value) {
             (Takes::Nothing, _) => {}
-            (Takes::AfterEquals, _) => return None,
-            (Takes::Text, Some(_)) => return Some(()),
+            (Takes::AfterEquals | Takes::NextIfAny, _) => return None,
+            (Takes::Text, Some(value)) => {
+                sorted.values.push(value.to_owned());
+                return Some(());
+            }
             (Takes::Number, Some(value)) => return is_number(value).then_some(()),
             (Takes::Number, None) => is_number(&next(words)?.text).then_some(())?,
             (Takes::Path, Some(value)) => {
                 sorted.paths.push(plain(value));
                 return Some(());
             }
-            (Takes::Text, None) => drop(next(words)?),
-            (Takes::Path, None) => sorted.paths.push(next(words)?),
+            (Takes::Text, None) => sorted.values.push(next_value(words)?.text),
+            (Takes::Path, None) => sorted.paths.push(next_value(words)?),
         }
     }
     Some(())
@@ -120,6 +134,11 @@ fn letters<'a>(
 
 fn next<'a>(words: &mut impl Iterator<Item = &'a Word>) -> Option<Word> {
     words.next().filter(|word| word.kind == WordKind::Literal).cloned()
+}
+
+/// The next word, unless the program might take it for an option.
+fn next_value<'a>(words: &mut impl Iterator<Item = &'a Word>) -> Option<Word> {
+    next(words).filter(|word| !word.text.starts_with('-'))
 }
 
 /// Such as `5`, `-5`, `+5`, `0.5` or `1K`.
@@ -140,6 +159,7 @@ fn takes(known: &str, name: &str) -> Option<Takes> {
         "%" | "=%" => Some(Takes::Number),
         "@" | "=@" => Some(Takes::Path),
         "=?" => Some(Takes::AfterEquals),
+        "=!" => Some(Takes::NextIfAny),
         _ => None,
     })
 }

@@ -37,15 +37,15 @@ const SHOWING: &str = "-# -a -b -c -g -i -m -n% -p -q -r -s -t -u -w -z -B -C -D
     --color-words=? --color-moved=? --combined-all-paths --compact-summary --cumulative --date=# --date-order --author-date-order \
     --decorate=? --no-decorate --decorate-refs=# --diff-algorithm=# --diff-filter=# --diff-merges=# --dirstat=? --exit-code \
     --expand-tabs=? --extended-regexp --find-copies=? --find-copies-harder --find-object=# --find-renames=? --first-parent \
-    --fixed-strings --follow --format=# --full-diff --full-history --full-index --function-context --graph --no-graph --grep=# \
+    --fixed-strings --follow --format=? --full-diff --full-history --full-index --function-context --graph --no-graph --grep=# \
     --histogram --ignore-all-space --ignore-blank-lines --ignore-case --ignore-space-at-eol --ignore-space-change \
     --ignore-submodules=? --indent-heuristic --inter-hunk-context=# --invert-grep --left-only --left-right --line-prefix=# \
-    --log-size --max-count=% --max-parents=% --merge-base --merges --min-parents=# --minimal --mailmap --no-mailmap --name-only \
+    --log-size --max-count=% --max-parents=? --merge-base --merges --min-parents=? --minimal --mailmap --no-mailmap --name-only \
     --name-status --no-ext-diff --no-index --no-merges --no-notes --no-patch --no-prefix --no-renames --no-textconv --no-walk=? --not \
     --notes=? --numstat --oneline --parents --patch --patch-with-raw --patch-with-stat --patience --perl-regexp --pickaxe-all \
     --pickaxe-regex --pretty=? --quiet --raw --reflog --relative=? --relative-date --rename-empty --reverse --root \
-    --shortstat --show-signature --show-pulls --simplify-by-decoration --simplify-merges --since=# --after=# --before=# --until=# \
-    --skip=# --source --sparse --stat=? --stat-width=# --stat-count=# --submodule=? --summary --text --topo-order --unified=# \
+    --shortstat --show-pulls --simplify-by-decoration --simplify-merges --since=# --after=# --before=# --until=# \
+    --skip=# --source --sparse --stat=? --stat-width=# --stat-count=# --summary --text --topo-order --unified=? \
     --walk-reflogs --word-diff=? --word-diff-regex=# --ws-error-highlight=#";
 
 const COMMANDS: &[Command] = &[
@@ -70,7 +70,7 @@ const COMMANDS: &[Command] = &[
     command(
         "blame",
         "-b -c -e -f -h -l -L# -M -C -n -p -s -t -w --root --show-stats --line-porcelain --porcelain --show-name \
-        --show-number --show-email --since=# --date=# --abbrev=# --reverse --first-parent --ignore-rev=#",
+        --show-number --show-email --since=# --date=# --abbrev=? --reverse --first-parent --ignore-rev=#",
         Any,
     ),
     command(
@@ -84,7 +84,7 @@ const COMMANDS: &[Command] = &[
         "ls-files",
         "-c -d -i -k -m -o -s -t -u -v -z -x# --cached --deleted --ignored --killed --modified --others --stage \
         --unmerged --exclude=# --exclude-standard --directory --no-empty-directory --error-unmatch --full-name --abbrev=? --eol \
-        --deduplicate --recurse-submodules",
+        --deduplicate",
         Any,
     ),
     command(
@@ -103,7 +103,7 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         "describe",
-        "--all --tags --contains --abbrev=# --always --dirty=? --long --match=# --exclude=# --exact-match \
+        "--all --tags --contains --abbrev=? --always --long --match=# --exclude=# --exact-match \
         --first-parent --candidates=#",
         Any,
     ),
@@ -116,32 +116,32 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         "for-each-ref",
-        "--count=# --sort=# --format=# --points-at=# --merged=? --no-merged=? --contains=? --no-contains=?",
+        "--count=# --sort=# --format=# --points-at=# --merged=! --no-merged=! --contains=! --no-contains=!",
         Any,
     ),
     command("count-objects", "-v -H --verbose --human-readable", Any),
     command("check-ignore", "-q -v -n -z --quiet --verbose --non-matching --no-index", Any),
     command(
         "branch",
-        "-a -r -v -l -i --all --remotes --verbose --list --show-current --contains=# --no-contains=# --merged=? \
-        --no-merged=? --points-at=# --sort=# --format=# --column=? --no-column --color=? --no-color --abbrev=# --no-abbrev \
+        "-a -r -v -l -i --all --remotes --verbose --list --show-current --contains=! --no-contains=! --merged=! \
+        --no-merged=! --points-at=# --sort=# --format=# --column=? --no-column --color=? --no-color --abbrev=? --no-abbrev \
         --ignore-case",
         Listing(&["-l", "--list"]),
     ),
     command(
         "tag",
-        "-l -n -i --list --contains=# --no-contains=# --merged=? --no-merged=? --points-at=# --sort=# --format=# \
+        "-l -n -i --list --contains=! --no-contains=! --merged=! --no-merged=! --points-at=! --sort=# --format=# \
         --column=? --no-column --color=? --ignore-case",
         Listing(&["-l", "--list"]),
     ),
     command("remote", "-v --verbose", AtMost(0)),
-    command("reflog", "-# -n% --oneline --date=# --format=# --all --no-color --max-count=#", AtMost(0)),
+    command("reflog", "-# -n% --oneline --date=# --format=? --all --no-color --max-count=#", AtMost(0)),
     command("version", "--build-options", AtMost(0)),
 ];
 
 /// Sub-commands of two words that only list.
 const PAIRS: [(&str, &str, &str); 5] = [
-    ("stash", "list", "-# -n% --oneline --date=# --format=# --stat=? --no-color"),
+    ("stash", "list", "-# -n% --oneline --date=# --format=? --stat=? --no-color"),
     (
         "stash",
         "show",
@@ -149,7 +149,7 @@ const PAIRS: [(&str, &str, &str); 5] = [
     ),
     ("worktree", "list", "-v -z --porcelain --verbose"),
     ("remote", "get-url", "--all --push"),
-    ("reflog", "show", "-# -n% --oneline --date=# --format=# --all --no-color --max-count=#"),
+    ("reflog", "show", "-# -n% --oneline --date=# --format=? --all --no-color --max-count=#"),
 ];
 
 /// The words of a git command that changes nothing, sorted; `None`: it might change something.
@@ -167,14 +167,25 @@ pub(super) fn read_only(words: &[Word]) -> Option<Sorted<'_>> {
     };
     let second = rest.first().and_then(Word::literal);
     if let Some((_, _, options)) = PAIRS.iter().find(|(one, two, _)| *one == name && Some(*two) == second) {
-        return sort(rest.get(1..)?, options, Style::Letters);
+        return sort(rest.get(1..)?, options, Style::Letters).filter(|sorted| !verifies_signatures(sorted));
     }
     let command = COMMANDS.iter().find(|command| command.name == name)?;
-    let sorted = sort(rest, command.options, Style::Letters)?;
+    let sorted = sort(rest, command.options, Style::Letters).filter(|sorted| !verifies_signatures(sorted))?;
     let is_fine = match command.arguments {
         Any => true,
         Listing(options) => sorted.arguments.is_empty() || sorted.has(options),
         AtMost(most) => sorted.arguments.len() <= most,
     };
     is_fine.then_some(sorted)
+}
+
+/// The names and options of all sub-commands.
+#[cfg(test)]
+pub(super) fn tables() -> impl Iterator<Item = (&'static str, &'static str)> {
+    COMMANDS.iter().map(|command| (command.name, command.options))
+}
+
+/// Whether a format asks for signatures: git runs a program to verify them, which keeps files of its own.
+fn verifies_signatures(sorted: &Sorted<'_>) -> bool {
+    sorted.values.iter().any(|value| value.contains("%G") || value.contains("signature"))
 }

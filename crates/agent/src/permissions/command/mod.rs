@@ -9,9 +9,12 @@ mod hidden;
 mod programs;
 mod reach;
 mod read_only;
+#[cfg(test)]
+mod table_tests;
 
 pub(super) use hidden::hidden;
 pub(super) use reach::{Reach, is_destructive, peel, reach};
+pub(crate) use read_only::only_reads;
 pub(super) use read_only::{ReadOnly, has_harmless_variables, read_only};
 pub(super) use throughline_core::shell::{
     CommandLine, RedirectTarget, SimpleCommand, Word, WordKind, base_name,

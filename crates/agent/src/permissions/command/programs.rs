@@ -15,8 +15,16 @@ pub(super) enum Arguments {
     AtMost(usize),
     /// A pattern or script, then paths. With one of these options the pattern comes by it.
     Pattern(&'static [&'static str]),
+    /// Paths of object files. `@file` names a file of further arguments.
+    ObjectFiles,
+    /// Paths. A folder among them is read together with what the links in it lead to.
+    Compared,
     /// Text.
     Text,
+    /// Names of programs, without a path: whether a file is there is not told.
+    Names,
+    /// A format that is looked at, then text.
+    Format,
     /// Text that begins with `+`.
     PlusText,
     /// Paths, and an expression that is made of options.
@@ -61,10 +69,10 @@ const SUMS: &str = "-b -t -z --binary --text --tag --zero";
 pub(super) const PROGRAMS: &[Program] = &[
     program(
         "ls",
-        "-1 -A -B -C -F -G -H -L -N -Q -R -S -U -X -Z -a -b -c -d -f -g -h -i -k -l -m -n -o -p -q -r -s -t -u -v -x \
+        "-1 -A -B -C -F -G -N -Q -R -S -U -X -Z -a -b -c -d -f -g -h -i -k -l -m -n -o -p -q -r -s -t -u -v -x \
         --all --almost-all --author --escape --block-size=# --color=? --directory --classify=? --file-type --format=# \
         --full-time --group-directories-first --no-group --human-readable --si --inode --ignore=# --hide=# --kibibytes \
-        --dereference --numeric-uid-gid --literal --indicator-style=# --quote-name --quoting-style=# --reverse --recursive \
+        --numeric-uid-gid --literal --indicator-style=# --quote-name --quoting-style=# --reverse --recursive \
         --size --sort=# --time=# --time-style=# --width=# --zero --hyperlink=? --version --help",
         Paths,
     ),
@@ -94,14 +102,14 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("nl", "-b# -d# -f# -h# -i# -l# -n# -p -s# -v# -w#", Paths),
     program("pwd", "-L -P", Nothing),
     program("echo", "", Text),
-    program("printf", "", Text),
+    program("printf", "", Arguments::Format),
     program("true", "", Text),
     program("false", "", Text),
     program(":", "", Text),
     program("sleep", "", Text),
     program("seq", "-f# -s# -w --format=# --separator=# --equal-width", Text),
-    program("which", "-a -s", Text),
-    program("type", "-a -f -p -P -t", Text),
+    program("which", "-a -s", Arguments::Names),
+    program("type", "-a -f -p -P -t", Arguments::Names),
     program("basename", "-a -s# -z --multiple --suffix=# --zero", Text),
     program("dirname", "-z --zero", Text),
     program(
@@ -117,7 +125,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         "file",
-        "-b -h -i -I -k -L -N -p -r -v --brief --mime --mime-type --mime-encoding --keep-going --dereference --no-dereference \
+        "-b -h -i -I -k -L -N -r -v --brief --mime --mime-type --mime-encoding --keep-going --dereference --no-dereference \
         --version --help",
         Paths,
     ),
@@ -128,8 +136,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         "du",
-        "-0 -A -a -b -c -D -d% -H -h -k -L -l -m -P -S -s -x --all --apparent-size --block-size=# --bytes --total \
-        --max-depth=# --human-readable --inodes --dereference --si --separate-dirs --summarize --threshold=# --time=? --time-style=# \
+        "-0 -A -a -b -c -d% -h -k -l -m -P -S -s -x --all --apparent-size --block-size=# --bytes --total \
+        --max-depth=# --human-readable --inodes --si --separate-dirs --summarize --threshold=# --time=? --time-style=# \
         --exclude=# --one-file-system --version --help",
         Paths,
     ),
@@ -182,7 +190,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     program(
         "tree",
-        "-a -A -C -d -D -f -F -g -h -i -I# -J -l -L# -N -n -p -P# -q -Q -r -s -S -t -u -U -v -x -X --noreport --prune \
+        "-a -A -C -d -D -f -F -g -h -i -I# -J -L# -N -n -p -P# -q -Q -r -s -S -t -u -U -v -x -X --noreport --prune \
         --dirsfirst --filesfirst --gitignore --charset=# --du --si --inodes --device --timefmt=# --sort=# --matchdirs \
         --ignore-case --filelimit=# --version --help",
         Paths,
@@ -194,7 +202,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-trailing-space --ignore-matching-lines=# \
         --exclude=# --exclude-from=@ --text --color=? --label=# --minimal --suppress-common-lines --strip-trailing-cr \
         --no-dereference --show-c-function --left-column --version --help",
-        Paths,
+        Arguments::Compared,
     ),
     program(
         "cmp",
@@ -232,11 +240,11 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("fold", "-b -s -w# --bytes --spaces --width=#", Paths),
     program("fmt", "-c -s -t -u -w# --width=#", Paths),
     program("expand", "-i -t# --initial --tabs=#", Paths),
-    program("column", "-c# -s# -t -x -n -N# -o# -R# -J --table --separator=# --output-separator=#", Paths),
+    program("column", "-c# -s# -t -x -N# -o# -R# -J --table --separator=# --output-separator=#", Paths),
     program("od", "-A# -j# -N# -t# -v -w -a -b -c -d -f -i -l -o -s -x", Paths),
     program("hexdump", "-C -b -c -d -n% -o -s% -v -x", Paths),
     program("xxd", "-b -c% -g% -i -l% -p -s% -u -E -e", AtMost(1)),
-    program("strings", "-a -f -n% -o -t# -e# -#", Paths),
+    program("strings", "-a -f -n% -o -t# -e# -#", Arguments::ObjectFiles),
     program("cksum", "", Paths),
     program("md5sum", SUMS, Paths),
     program("sha1sum", SUMS, Paths),

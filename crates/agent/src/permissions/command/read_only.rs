@@ -3,6 +3,7 @@
 use super::flags::{Style, sort};
 use super::git;
 use super::programs::{Arguments, PROGRAMS, Program};
+use super::reach::peel;
 use throughline_core::shell::{CommandLine, Redirect, SimpleCommand, Word, WordKind};
 
 /// What is known of a command that changes nothing.
@@ -16,6 +17,8 @@ pub(in crate::permissions) struct ReadOnly {
     pub(in crate::permissions) is_git: bool,
     /// Whether it tells what is there, and not what it holds.
     pub(in crate::permissions) only_looks: bool,
+    /// Whether it follows links in a folder that it is given.
+    pub(in crate::permissions) follows_links: bool,
 }
 
 /// Programs that tell what is there, and not what it holds.
@@ -48,6 +51,14 @@ pub(in crate::permissions) fn has_harmless_variables(simple: &SimpleCommand) -> 
         let is_no_pager = matches!(name, "GIT_PAGER" | "PAGER") && value == "cat";
         is_no_pager || (is_plain && HARMLESS_VARIABLES.contains(&name))
     })
+}
+
+/// Whether every command of a line changes nothing.
+pub(crate) fn only_reads(command: &str) -> bool {
+    let line = CommandLine::read(command);
+    line.doubt.is_none()
+        && !line.simple.is_empty()
+        && line.simple.iter().all(|simple| read_only(&line, &peel(simple)).is_some())
 }
 
 /// What a command reads, if it changes nothing. `None`: it may change something, or can't be judged.
@@ -102,7 +113,9 @@ fn judge(name: &str, words: &[Word]) -> Option<ReadOnly> {
         },
         "command" => {
             let words = literal()?;
-            let is_question = matches!(words.as_slice(), ["-v" | "-V", names @ ..] if !names.is_empty());
+            let are_names =
+                |names: &[&str]| !names.is_empty() && names.iter().all(|name| !name.contains('/'));
+            let is_question = matches!(words.as_slice(), ["-v" | "-V", names @ ..] if are_names(names));
             is_question.then(ReadOnly::default)
         }
         "set" => {
@@ -127,11 +140,20 @@ fn listed(program: &Program, words: &[Word]) -> Option<ReadOnly> {
     let reads = |paths: Vec<Word>| Some(ReadOnly { paths, ..ReadOnly::default() });
     match program.arguments {
         Arguments::Text if program.options.is_empty() => {
-            // `printf -v` sets a variable.
-            let sets = program.name == "printf" && words.first()?.text.starts_with('-');
-            let globs = words.iter().filter(|word| word.kind == WordKind::Glob);
-            (!sets).then(|| reads(globs.cloned().collect()))?
+            reads(words.iter().filter(|word| word.kind == WordKind::Glob).cloned().collect())
         }
+        Arguments::Format => {
+            only_formats(words.first()?.literal()?).then_some(())?;
+            reads(words.iter().filter(|word| word.kind == WordKind::Glob).cloned().collect())
+        }
+        Arguments::ObjectFiles => {
+            let may_be_file_of_arguments = |word: &Word| match word.kind {
+                WordKind::Glob => word.text.starts_with(['*', '?', '[', '@']),
+                WordKind::Literal | WordKind::Dynamic => word.text.starts_with('@'),
+            };
+            (!words.iter().any(may_be_file_of_arguments)).then(|| sorted(program, words))?
+        }
+        Arguments::Compared => sorted(program, words).map(|found| ReadOnly { follows_links: true, ..found }),
         Arguments::Test => {
             // A subscript would be evaluated, and with it what it holds.
             let is_odd = |word: &Word| {
@@ -144,6 +166,7 @@ fn listed(program: &Program, words: &[Word]) -> Option<ReadOnly> {
         | Arguments::AtMost(_)
         | Arguments::Pattern(_)
         | Arguments::Text
+        | Arguments::Names
         | Arguments::PlusText
         | Arguments::Find
         | Arguments::Sed
@@ -156,10 +179,13 @@ fn sorted(program: &Program, words: &[Word]) -> Option<ReadOnly> {
     let sorted = sort(words, program.options, program.style)?;
     let first = sorted.arguments.first().map(|word| word.text.as_str());
     let (is_fine, from) = match program.arguments {
-        Arguments::Paths | Arguments::Find => (true, 0),
+        Arguments::Paths | Arguments::ObjectFiles | Arguments::Compared | Arguments::Find => (true, 0),
         Arguments::AtMost(most) => (sorted.arguments.len() <= most, 0),
         Arguments::Pattern(by) => (true, usize::from(!sorted.has(by))),
-        Arguments::Text | Arguments::Test => (true, sorted.arguments.len()),
+        Arguments::Text | Arguments::Format | Arguments::Test => (true, sorted.arguments.len()),
+        Arguments::Names => {
+            (sorted.arguments.iter().all(|word| !word.text.contains('/')), sorted.arguments.len())
+        }
         Arguments::PlusText => {
             (sorted.arguments.iter().all(|word| word.text.starts_with('+')), sorted.arguments.len())
         }
@@ -196,6 +222,20 @@ fn is_address(address: &str) -> bool {
     let between = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
     let is_pattern = between.is_some_and(|pattern| !pattern.contains(['/', '\\', '\n']));
     is_line || address == "$" || is_pattern
+}
+
+/// Whether a format of `printf` only prints. `-v NAME` and `%n` set a variable, as `PATH`, for the commands that follow.
+fn only_formats(format: &str) -> bool {
+    let mut rest = format;
+    while let Some((_, behind)) = rest.split_once('%') {
+        let spec = behind.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #.*".contains(c));
+        let Some(conversion) = spec.chars().next() else { return false };
+        if !"%sbqcdiouxXfFeEgG".contains(conversion) {
+            return false;
+        }
+        rest = spec.get(1..).unwrap_or_default();
+    }
+    !format.starts_with('-')
 }
 
 /// Whether a filter of `jq` sees neither variables nor other files.

@@ -182,7 +182,7 @@ impl Policy {
             }
             (None, Some(doubt)) => format!("it can't be judged: {doubt}"),
             (None, None) if read.is_read_only() => {
-                "git runs what the configuration of a folder further down may name".to_owned()
+                "git runs what the configuration of a folder further down may name, and diff follows links in folders".to_owned()
             }
             (None, None) if mode == Mode::AcceptEdits => "there is no sandbox to run it in".to_owned(),
             (None, None) => "it may change something".to_owned(),
@@ -212,7 +212,9 @@ impl Policy {
         let is_root = |folder: &Option<PathBuf>| {
             folder.as_ref().is_some_and(|folder| self.folders().contains(&folder.as_path()))
         };
+        let is_folder = |named: &Named| named.real.iter().flatten().any(|path| path.is_dir());
         judged.named.iter().all(|named| self.leads_inside(named))
+            && !(known.follows_links && judged.named.iter().any(is_folder))
             && (!known.is_git || judged.folders.iter().all(is_root))
     }
 

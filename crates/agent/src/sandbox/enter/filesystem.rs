@@ -29,13 +29,18 @@ pub(super) fn restrict(cage: &CagePolicy, net: Net) -> Result<u32, Broken> {
     }
     let mut rules = Rules { created: ruleset.create().map_err(Broken::at("Landlock"))? };
 
-    let hidden: Vec<&Path> = match cage.walls {
+    let mut hidden: Vec<&Path> = match cage.walls {
         // They are covered already.
         Walls::Namespaces | Walls::Bubblewrap => Vec::new(),
         Walls::Absent => hidden(cage).collect(),
     };
-    rules.allow(Path::new("/"), AccessFs::ReadDir.into())?;
-    rules.allow_reading(Path::new("/"), &hidden)?;
+    hidden.extend(cage.unreadable.iter().map(PathBuf::as_path));
+    if cage.readable.iter().any(|path| path == Path::new("/")) {
+        rules.allow(Path::new("/"), AccessFs::ReadDir.into())?;
+    }
+    for path in &cage.readable {
+        rules.allow_reading(path, &hidden)?;
+    }
     for path in &cage.writable {
         rules.allow(path, AccessFs::from_all(NEWEST))?;
     }

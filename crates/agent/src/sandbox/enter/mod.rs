@@ -4,9 +4,10 @@ mod capabilities;
 mod filesystem;
 mod loopback;
 mod namespaces;
+mod supervisor;
 mod syscalls;
 
-use super::policy::{CagePolicy, Policy, Walls};
+use super::policy::{CagePolicy, Policy, Stage, Walls};
 use super::support::{OLDEST_LANDLOCK, PROBE, Probe};
 use super::{EXIT_NO_CAGE, NO_CAGE};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -53,13 +54,35 @@ pub fn enter(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(Request::Run(policy, command)) => (policy, command),
         Err(broken) => return refuse(&broken),
     };
-    if let Err(broken) = prepare(&policy) {
-        return refuse(&broken);
-    }
-    let [program, arguments @ ..] = command.as_slice() else {
-        return refuse(&Broken { what: "its arguments", why: "a command is missing".to_owned() });
+    let done = match policy.stage {
+        Stage::Outer => outer(&policy, &command),
+        Stage::Init => prepare(&policy).and_then(|()| supervisor::run(&command)),
     };
-    let error = Command::new(program).args(arguments).exec();
+    done.unwrap_or_else(|broken| refuse(&broken))
+}
+
+/// The process that was started: it makes the namespaces. Where processes have one of their own, a first process in it
+/// does the rest.
+fn outer(policy: &Policy, command: &[OsString]) -> Result<ExitCode, Broken> {
+    if policy.session {
+        // The leader of a group can't begin a session: then it has a group of its own already.
+        let _ = rustix::process::setsid();
+    }
+    if let Some(cage @ CagePolicy { walls: Walls::Namespaces, .. }) = &policy.cage {
+        limit(cage)?;
+        namespaces::enter(cage)?;
+        return supervisor::start_init(policy, command);
+    }
+    prepare(policy)?;
+    let (program, arguments) = split(command)?;
+    Ok(not_run(program, &Command::new(program).args(arguments).exec()))
+}
+
+fn split(command: &[OsString]) -> Result<(&OsString, &[OsString]), Broken> {
+    command.split_first().ok_or(Broken { what: "its arguments", why: "a command is missing".to_owned() })
+}
+
+fn not_run(program: &OsString, error: &io::Error) -> ExitCode {
     eprintln!("sandbox: {}: {error}", program.display());
     let is_missing = error.kind() == io::ErrorKind::NotFound;
     ExitCode::from(if is_missing { EXIT_NOT_FOUND } else { EXIT_NOT_RUN })
@@ -93,19 +116,20 @@ fn refuse(broken: &Broken) -> ExitCode {
     ExitCode::from(EXIT_NO_CAGE)
 }
 
-/// Everything before the command, in the order in which the kernel permits it.
+/// Everything before the command, in the order in which the kernel permits it. Namespaces are there already.
 fn prepare(policy: &Policy) -> Result<(), Broken> {
-    if policy.session {
-        // The leader of a group can't begin a session: then it has a group of its own already.
-        let _ = rustix::process::setsid();
-    }
     if let Some(cage) = &policy.cage {
-        limit(cage)?;
         let net = match cage.walls {
-            Walls::Namespaces => namespaces::enter(cage)?,
+            Walls::Namespaces => {
+                namespaces::mount_proc();
+                Net::of_policy(cage, Net::Private)
+            }
             Walls::Bubblewrap => Net::of_policy(cage, Net::Private),
             Walls::Absent => Net::of_policy(cage, Net::Denied),
         };
+        if cage.walls != Walls::Namespaces {
+            limit(cage)?;
+        }
         // Once more, by path: the working folder may lie under mounts that were not there when it was entered.
         std::env::set_current_dir(&policy.cwd).map_err(Broken::at("entering the working folder"))?;
         capabilities::drop_most();
@@ -158,6 +182,8 @@ fn probe() -> ExitCode {
         walls: Walls::Namespaces,
         landlock: true,
         writable: Vec::new(),
+        readable: vec!["/".into()],
+        unreadable: Vec::new(),
         mounts: Vec::new(),
         network: false,
         unix_sockets: false,

@@ -16,7 +16,7 @@ const REMOTE: [&[u8]; 7] = [b"autofs", b"nfs", b"cifs", b"smb", b"fuse", b"9p", 
 
 /// Enters them and mounts what the cage says.
 pub(super) fn enter(cage: &CagePolicy) -> Result<Net, Broken> {
-    let mut flags = UnshareFlags::NEWNS;
+    let mut flags = UnshareFlags::NEWNS | UnshareFlags::NEWPID;
     if !cage.network {
         flags |= UnshareFlags::NEWNET;
     }
@@ -41,6 +41,13 @@ pub(super) fn enter(cage: &CagePolicy) -> Result<Net, Broken> {
     }
     loopback::bring_up().map_err(Broken::at("making a loopback device"))?;
     Ok(Net::Private)
+}
+
+/// Shows only the processes of the namespace in `/proc`. Where the kernel refuses it, in some containers, the old one stays: then
+/// others are seen, but can't be reached.
+pub(super) fn mount_proc() {
+    let harmless = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let _ = mount("proc", Path::new("/proc"), "proc", harmless, c"");
 }
 
 #[expect(

@@ -50,7 +50,7 @@ impl Bash {
                 "{MOST} commands run in the background already: stop one with KillShell first"
             ));
         }
-        let level = self.shell.level(cx.mode, request.unsandboxed);
+        let level = self.shell.level(cx.mode, request.unsandboxed, request.command);
         let running = self.shell.start(request.command, level, cx.workspace)?;
         let capture = |chars, keep| Capture::new(chars, &self.shell.folder.join(OUTPUT), keep);
         if request.run_in_background {

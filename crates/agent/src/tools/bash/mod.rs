@@ -12,12 +12,12 @@ mod window;
 mod words;
 
 pub use background::{BashOutput, KillShell};
-pub use env::{SECRETS, ShellEnv};
+pub use env::{PASSED, ShellEnv};
 pub use foreground::Bash;
 pub use tasks::{MOST, TaskEnd, TaskInfo, Tasks};
 
 use crate::Tool;
-use crate::permissions::Mode;
+use crate::permissions::{Mode, only_reads};
 use crate::sandbox::{Cage, SandboxLevel, SandboxSettings, Support};
 use crate::workspace::Workspace;
 use run::Running;
@@ -71,13 +71,14 @@ impl Shell {
         &self.tasks
     }
 
-    /// How a command is caged.
-    pub fn level(&self, mode: Mode, unsandboxed: bool) -> SandboxLevel {
+    /// How a command is caged. One that is judged to only read is held to it.
+    pub fn level(&self, mode: Mode, unsandboxed: bool, command: &str) -> SandboxLevel {
         if unsandboxed || !self.support.can_cage() {
             return SandboxLevel::None;
         }
         match mode {
             Mode::Plan => SandboxLevel::ReadOnly,
+            Mode::Ask | Mode::AcceptEdits if only_reads(command) => SandboxLevel::ReadOnly,
             Mode::Ask | Mode::AcceptEdits => SandboxLevel::Workspace,
             Mode::Full => SandboxLevel::None,
         }
@@ -94,7 +95,12 @@ impl Shell {
             .settings
             .wrap(&self.support, cage, argv)
             .map_err(|error| format!("it did not run: {error}"))?;
-        Running::start(wrapped, &self.env.of_command(&tmp), workspace.cwd())
+        // A command that only reads must be the program that was judged, not one of the workspace's.
+        let avoided: Vec<&Path> = match level {
+            SandboxLevel::ReadOnly => workspace.folders().collect(),
+            SandboxLevel::Workspace | SandboxLevel::None => Vec::new(),
+        };
+        Running::start(wrapped, &self.env.of_command(&tmp, &avoided), workspace.cwd())
             .map_err(|error| format!("it did not run: the shell can't be started: {error}"))
     }
 }

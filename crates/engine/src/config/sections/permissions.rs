@@ -29,7 +29,10 @@ const NOTES: &[Note] = &[
         .scope(Scope::Stricter(&["true", "false"], LOOSER)),
     note("network", "Whether commands in the sandbox may use the network.")
         .scope(Scope::Stricter(&["false", "true"], LOOSER)),
-    note("env_keep", "Variables that commands get although their names look like those of secrets.")
+    note("sandbox_read", "What commands in the sandbox may read: the workspace with system paths and toolchains, or the home folder too.")
+        .kind(Kind::Choice(&["workspace", "home"]))
+        .scope(Scope::Stricter(&["workspace", "home"], LOOSER)),
+    note("env_keep", "Variables that commands get beside the usual ones (permissions.md).")
         .kind(Kind::List),
 ];
 
