@@ -23,7 +23,7 @@ pub struct ProgramSearch {
     workspaces: Vec<PathBuf>,
 }
 
-/// What a [`ProgramSearch`] is made from.
+/// Input of a [`ProgramSearch`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SearchSources<'a> {
     /// The value of `PATH`.

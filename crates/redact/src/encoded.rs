@@ -19,7 +19,7 @@ const LONGEST: usize = 64 << 10;
 pub(crate) struct Encoded {
     /// Where it stands.
     pub(crate) span: Range<usize>,
-    /// What it says.
+    /// Its text.
     pub(crate) text: String,
 }
 

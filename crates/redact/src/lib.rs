@@ -64,7 +64,7 @@ impl Redacted {
         &self.kinds
     }
 
-    /// What was taken out, each kind once.
+    /// Kinds of what was taken out, each once.
     pub fn distinct_kinds(&self) -> Vec<&'static str> {
         let mut kinds = self.kinds.clone();
         kinds.sort_unstable();

@@ -9,7 +9,7 @@ use memchr::{memchr, memmem};
 use regex::bytes::{Regex, RegexBuilder};
 use std::sync::LazyLock;
 
-/// What stands in place of a key.
+/// Placeholder for a key.
 pub(super) const KIND: &str = "private-key";
 /// What every block begins with.
 const BEGIN: &[u8] = b"-----BEGIN ";

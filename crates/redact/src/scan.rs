@@ -83,7 +83,7 @@ pub(super) fn is_open(line: &[u8]) -> bool {
     stated::is_open(line) || SCANNER.as_ref().is_some_and(begins_token)
 }
 
-/// How often a text is decoded: base64 of escaped text, and such.
+/// Layers of encoding that are decoded: base64 of escaped text, and such.
 const DEPTH: usize = 3;
 
 /// A set of rules.

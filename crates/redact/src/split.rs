@@ -10,7 +10,7 @@ pub(crate) const LONGEST: usize = 600;
 /// A first part of so many bytes is whole: what follows is something else.
 const WHOLE: usize = 36;
 
-/// What ends a string, joins it to the next, or begins a quoted line.
+/// Marks that end a string, join it to the next, or begin a quoted line.
 const SIGNS: &[u8] = b"\"'`+\\>|";
 
 /// A token whose parts were put together.

@@ -104,7 +104,7 @@ pub(crate) fn is_between(line: &[u8]) -> bool {
     line.is_empty() || line.starts_with(b"```") || line.starts_with(b"~~~")
 }
 
-/// What stands behind a link.
+/// Target of a link.
 struct Behind<'a> {
     text: &'a str,
     at: usize,

@@ -1,4 +1,4 @@
-//! How many bytes of requests and answers are held at once, over all connections.
+//! Budget for the bytes of requests and answers that are held at once, over all connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ impl Budget {
         Hold { budget: self.clone(), bytes: 0 }
     }
 
-    /// How many bytes are held.
+    /// Bytes that are held.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Acquire)
     }

@@ -9,7 +9,7 @@ use http::uri::Authority;
 use http::{HeaderMap, Request, Uri};
 use std::net::SocketAddr;
 
-/// How names of our cookies begin.
+/// Prefix of our cookies' names.
 pub(crate) const COOKIE_PREFIX: &str = "throughline_";
 
 /// The cookie that a browser gets once a person opened the page with the token. Cookies know no ports, so it is named by ours.

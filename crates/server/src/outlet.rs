@@ -18,16 +18,16 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// What goes on on a connection.
+/// Activity on a connection.
 #[derive(Clone, Default)]
 pub(crate) struct Pulse(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    /// How often everything had gone out.
+    /// Number of times that everything had gone out.
     flushes: AtomicU64,
     waiting: AtomicWaker,
-    /// How often something came or went.
+    /// Number of times that bytes came or went.
     moves: AtomicU64,
     /// Requests that are not answered to the end.
     open: AtomicUsize,

@@ -1,11 +1,11 @@
-//! Who is at the other end of a connection.
+//! Identity of a connection's peer.
 //!
 //! Every user of this machine can connect to a port of the loopback interface. The kernel knows which user owns the client's socket:
 //! that user is compared with ours.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Who sent a request.
+/// Sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
     /// The user that this server runs as, or somebody who has that user's secret.

@@ -15,7 +15,7 @@ pub(crate) enum Api {
     ChatGpt,
 }
 
-/// What identifies the requests of one provider.
+/// Marks that identify the requests of one provider.
 struct Vendor {
     api: Api,
     /// Value of the header [`PROVIDER`].
@@ -120,7 +120,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("x-amz-date", "Amazon"),
     ("x-amz-security-token", "Amazon"),
 ];
-/// How Google's clients send a key in the address.
+/// Query parameter in which Google's clients send a key.
 const FOREIGN_QUERY: (&str, &str) = ("key", "Google");
 
 /// Words in the name of a header that say that it holds a credential.

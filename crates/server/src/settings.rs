@@ -120,11 +120,11 @@ pub struct Limits {
     /// Bytes of requests and answers that all connections may hold together. Requests beyond it are refused with 503, answers are
     /// passed on without being recorded.
     pub buffered_bytes: usize,
-    /// How long a client may take for the head of a request, and between two pieces of its body.
+    /// Timeout for the head of a request, and between two pieces of its body.
     pub stall: Duration,
-    /// How long a connection may stay open without a request.
+    /// Idle timeout of a connection.
     pub idle: Duration,
-    /// How long a provider may take to begin its answer, and between two pieces of it; and how long a client may take nothing of it.
+    /// Timeout for a provider's first byte, between two pieces of its answer, and for a client that takes nothing of it.
     pub upstream_idle: Duration,
     /// How long our own work on a request may take before it is forwarded as it came.
     pub our_time: Duration,

@@ -105,7 +105,7 @@ pub(crate) fn render(fields: &Fields) -> String {
     body.trim_end().to_owned()
 }
 
-/// What is different in the new environment; what is gone is empty. `None` if nothing is.
+/// Differences of the new environment; removed entries are empty. `None` if there are none.
 pub(crate) fn difference(old: &Fields, new: &Fields) -> Option<Fields> {
     let mut changed: Fields = new
         .iter()

@@ -46,7 +46,7 @@ pub(super) struct CagePolicy {
     pub writable: Vec<PathBuf>,
     /// Folders and files that can be read beside those.
     pub readable: Vec<PathBuf>,
-    /// What can't be read although it lies in them.
+    /// Paths inside them that can't be read.
     pub unreadable: Vec<PathBuf>,
     /// What is mounted, in this order.
     pub mounts: Vec<Mount>,

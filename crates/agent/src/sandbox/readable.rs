@@ -1,4 +1,4 @@
-//! What commands in the sandbox may read beside the workspace: system paths and toolchains, without credential files.
+//! Paths that commands in the sandbox may read beside the workspace: system paths and toolchains, without credential files.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -167,7 +167,7 @@ fn generated(scratch: &Scratch) -> Vec<String> {
     found
 }
 
-/// Whether there is a tracer that may trace; if not, that is printed.
+/// Returns true if a tracer is installed and may trace; prints the reason if not.
 fn has_tracer() -> bool {
     let tried = Command::new("strace").args(["-f", "-qq", "-o", "/dev/null", "true"]).output();
     if tried.is_ok_and(|done| done.status.success()) {
@@ -179,7 +179,7 @@ fn has_tracer() -> bool {
     false
 }
 
-/// What a command did that it must not do, by command.
+/// Forbidden actions, by command.
 fn violations(scratch: &Scratch, run: &str, commands: &[String]) -> Vec<String> {
     let root = scratch.root();
     let list: Vec<u8> = commands.iter().flat_map(|command| [command.as_bytes(), b"\0"].concat()).collect();

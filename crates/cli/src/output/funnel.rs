@@ -4,7 +4,7 @@
 //! others may hold any; [`Funnel`] makes them visible. Styles are made by the functions here, which write a mark instead of an escape
 //! character: random for each process, so that no text from outside can hold it.
 //!
-//! What draws on a terminal by itself is in `terminal/` (`Span`s are clean too) and in progress bars.
+//! Code that draws on a terminal by itself is in `terminal/` (`Span`s are clean too) and in progress bars.
 
 use crate::terminal::clean::clean_keeping_tabs;
 use std::fmt::Display;
@@ -12,7 +12,7 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::LazyLock;
 
-/// What stands for the beginning of an escape sequence of ours: four characters of a private-use plane, 64 random bits.
+/// Mark for the beginning of our own escape sequences: four characters of a private-use plane, 64 random bits.
 static MARK: LazyLock<String> = LazyLock::new(|| {
     const PRIVATE_USE: u32 = 0xF_0000;
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
@@ -57,7 +57,7 @@ pub(crate) fn magenta(text: impl Display) -> String {
     paint("35", text)
 }
 
-/// What was searched for.
+/// Text that was searched for.
 pub(crate) fn highlight(text: impl Display) -> String {
     paint("1;33", text)
 }

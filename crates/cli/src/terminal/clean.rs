@@ -51,7 +51,7 @@ pub(crate) fn on_one_line(text: &str) -> String {
     clean(text).replace('\n', "⏎")
 }
 
-/// What becomes of tabs.
+/// Handling of tabs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tabs {
     /// Spaces up to the next stop.

@@ -1,4 +1,4 @@
-//! How much memory `serve` takes, whatever is sent to it (P2, P4).
+//! Memory bounds of `serve` under hostile input (P2, P4).
 #![cfg(target_os = "linux")]
 
 use crate::proxy_kit::{Serving, World};

@@ -110,7 +110,7 @@ const COMMANDS: &[&str] = &[
     "sessions TEXT",
 ];
 
-/// What a command would have done to the terminal.
+/// Effects of a command's output on a terminal.
 fn violation(output: &str) -> Option<String> {
     for (at, c) in output.char_indices() {
         let behind = &output[at + c.len_utf8()..];
@@ -192,7 +192,7 @@ impl World {
         command.split_whitespace().map(word).collect()
     }
 
-    /// What a command writes to a terminal.
+    /// Output of a command on a terminal.
     fn on_terminal(&self, arguments: &[&str], steps: &[pty::Step<'_>]) -> String {
         let mut command = self.shop.command(arguments);
         command.env("TERM", "xterm-256color").env("ANTHROPIC_MODEL", "claude-sonnet-4-5");

@@ -23,7 +23,7 @@ pub struct Material<'a> {
     pub digest: &'a mut dyn FnMut(DigestWanted<'_>, &mut Counter) -> String,
 }
 
-/// What the messages say that stay beside a text.
+/// Text of the messages that stay beside a summary.
 #[derive(Clone, Debug, Default)]
 pub struct KeptText {
     /// All of them.

@@ -125,7 +125,7 @@ pub(super) fn next_step(page: &mut Page<'_>, facts: &Facts) {
     }
 }
 
-/// What the client says the user said beside a tool call: the reason why they declined it, or words typed while it ran.
+/// Words that the client reports from the user beside a tool call: the reason why they declined it, or words typed while it ran.
 pub(super) fn answers(page: &mut Page<'_>, facts: &Facts, kept: &str, most: u64) {
     let unseen = facts.answers().iter().rev().filter(|said| !kept.contains(said.text.as_str()));
     page.lines(most, unseen.map(|said| format!("Said during a tool call: {}", one_line(&said.text, 600))));

@@ -52,7 +52,7 @@ impl std::str::FromStr for PermissionMode {
     }
 }
 
-/// What commands in the sandbox may read.
+/// Paths that commands in the sandbox may read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxRead {
@@ -81,7 +81,7 @@ pub struct PermissionSettings {
     pub sandbox: bool,
     /// Whether commands in the sandbox may use the network.
     pub network: bool,
-    /// What commands in the sandbox may read.
+    /// Paths that commands in the sandbox may read.
     pub sandbox_read: SandboxRead,
     /// Variables that commands get beside the usual ones.
     pub env_keep: Vec<String>,

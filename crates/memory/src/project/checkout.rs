@@ -23,7 +23,7 @@ const OPERATIONS: [(&str, &str); 6] = [
     ("BISECT_LOG", "bisect"),
 ];
 
-/// What is checked out.
+/// Checked-out branch or commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     /// A branch, by its name.
@@ -99,7 +99,7 @@ impl Checkout {
         self
     }
 
-    /// What is checked out, by `HEAD`; `None` where that can't be read.
+    /// Checked-out branch or commit, by `HEAD`; `None` where that can't be read.
     pub fn head(&self) -> Option<Head> {
         let line = String::from_utf8(line(&self.worktree_git.as_ref()?.join("HEAD")).ok()??).ok()?;
         match line.strip_prefix("ref:").map(str::trim) {

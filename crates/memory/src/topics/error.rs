@@ -64,7 +64,7 @@ pub enum TopicError {
     Credential {
         /// Which part.
         what: &'static str,
-        /// What was found, each kind once.
+        /// Kinds that were found, each once.
         kinds: Vec<&'static str>,
     },
     /// A file is larger than memories ever are.

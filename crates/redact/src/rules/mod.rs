@@ -48,7 +48,7 @@ pub(crate) enum Test {
     Stated(Stated),
 }
 
-/// What a credential word says about the value that is stated behind it.
+/// Expectation of a credential word about the value that follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stated {
     /// A password: letters with digits or signs, digits only, or words joined by a sign.

@@ -23,7 +23,7 @@ const SAID: [(&str, &str); 7] = [
     ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
 ];
 
-/// What browsers are told about answers of providers: nothing in them runs, is shown inside another page, or is taken for another type.
+/// Headers for answers of providers: browsers run nothing in them, show them in no other page and guess no other type.
 const ISOLATED: [(&str, &str); 3] = [
     ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
     ("x-content-type-options", "nosniff"),

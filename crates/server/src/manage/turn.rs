@@ -121,7 +121,7 @@ pub(crate) struct Seen {
     pub(crate) earlier: Vec<Usage>,
     /// The client got it as it is: it is not one of several, and nothing was taken out.
     pub(crate) as_told: bool,
-    /// What its pieces take of the budget.
+    /// Share of the budget that its pieces hold.
     pub(crate) _hold: Hold,
 }
 

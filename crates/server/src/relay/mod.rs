@@ -149,7 +149,7 @@ pub(crate) async fn pass_on(
     }
 }
 
-/// What the client is told if its request was not read.
+/// Response to a client whose request was not read.
 fn unread(
     shared: &Shared,
     head: &request::Parts,
@@ -182,7 +182,7 @@ struct Sending {
     shared: Arc<Shared>,
     api: Api,
     head: Arc<request::Parts>,
-    /// What its body takes of the budget.
+    /// Share of the budget that its body holds.
     _hold: Hold,
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// What is set aside for a body before any of it came, whatever its length is said to be.
 const AT_FIRST: u64 = 1 << 20;
-/// How many times the longest pause a whole body may take.
+/// Limit for a whole body, in multiples of the longest pause.
 const PAUSES: u32 = 20;
 
 /// Why a body was not read.

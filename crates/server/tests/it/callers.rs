@@ -1,4 +1,4 @@
-//! Who is managed: the user of the server, and whoever shows that user's secret (P1).
+//! Authorisation of callers: the user of the server, and whoever shows that user's secret (P1).
 
 use crate::kit::{Asking, NOBODY, World, is_root};
 use throughline_server::Token;

@@ -62,7 +62,7 @@ impl TestHome {
 /// A user that owns nothing.
 pub(crate) const NOBODY: u32 = 65_534;
 
-/// Whether other users can be acted as. Says what is not tested otherwise.
+/// Returns true if the test may act as another user; prints what is not tested if not.
 pub(crate) fn is_root(what: &str) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {

@@ -83,7 +83,7 @@ pub fn is_intact_or_valid(case: &Case, wire: Wire, arrived: &Arrived) -> Result<
     }
 }
 
-/// What a proxy says about every answer, so that a browser shows and runs nothing of it.
+/// Headers that a proxy adds to every answer, so that a browser shows and runs nothing of it.
 const ISOLATION: [(&str, &str); 3] = [
     ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
     ("x-content-type-options", "nosniff"),

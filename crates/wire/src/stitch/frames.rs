@@ -19,7 +19,7 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// How many bytes of an event are held.
+    /// Bytes of an event that are held.
     pub(super) fn held(&self) -> usize {
         self.held.len()
     }

@@ -61,13 +61,13 @@ pub(super) struct Streamed {
     forgotten: bool,
     /// The most bytes of one event that are held.
     most: usize,
-    /// What becomes of the rest of an event that is larger.
+    /// Handling of the rest of an event that is larger.
     spilling: Option<Spill>,
     /// An event that can't be passed on unseen was larger.
     overflowed: bool,
 }
 
-/// What becomes of an event that is too large to be held.
+/// Handling of an event that is too large to be held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spill {
     /// It goes on unseen.

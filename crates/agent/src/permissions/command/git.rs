@@ -185,7 +185,7 @@ pub(super) fn tables() -> impl Iterator<Item = (&'static str, &'static str)> {
     COMMANDS.iter().map(|command| (command.name, command.options))
 }
 
-/// Whether a format asks for signatures: git runs a program to verify them, which keeps files of its own.
+/// Returns true if a format asks for signatures: git runs a program to verify them, which keeps files of its own.
 fn verifies_signatures(sorted: &Sorted<'_>) -> bool {
     sorted.values.iter().any(|value| value.contains("%G") || value.contains("signature"))
 }

@@ -17,7 +17,7 @@ pub(in crate::permissions) struct ReadOnly {
     pub(in crate::permissions) is_git: bool,
     /// Whether it tells what is there, and not what it holds.
     pub(in crate::permissions) only_looks: bool,
-    /// Whether it follows links in a folder that it is given.
+    /// It follows links in a folder that it is given.
     pub(in crate::permissions) follows_links: bool,
 }
 
@@ -53,7 +53,7 @@ pub(in crate::permissions) fn has_harmless_variables(simple: &SimpleCommand) -> 
     })
 }
 
-/// Whether every command of a line changes nothing.
+/// Returns true if no command of a line changes anything.
 pub(crate) fn only_reads(command: &str) -> bool {
     let line = CommandLine::read(command);
     line.doubt.is_none()
@@ -224,7 +224,7 @@ fn is_address(address: &str) -> bool {
     is_line || address == "$" || is_pattern
 }
 
-/// Whether a format of `printf` only prints. `-v NAME` and `%n` set a variable, as `PATH`, for the commands that follow.
+/// Returns true if a format of `printf` only prints. `-v NAME` and `%n` set a variable, such as `PATH`, for the commands that follow.
 fn only_formats(format: &str) -> bool {
     let mut rest = format;
     while let Some((_, behind)) = rest.split_once('%') {

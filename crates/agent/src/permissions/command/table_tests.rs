@@ -5,10 +5,10 @@ use super::git::tables;
 use super::programs::PROGRAMS;
 use std::process::{Command, Stdio};
 
-/// What programs print about an option at the end of a line whose value is missing.
+/// Messages that programs print for an option whose value is missing.
 const MISSING: [&str; 3] = ["requires an argument", "requires a value", "expects a numerical value"];
 
-/// Whether a program takes the next word for the value of an option. `None`: it does not know the option, or is not installed.
+/// Returns true if a program takes the next word as the value of an option. `None`: it does not know the option, or is not installed.
 fn wants_value(program: &[&str], option: &str, folder: &std::path::Path) -> Option<bool> {
     let (name, arguments) = program.split_first()?;
     let done = Command::new(name)

@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
-/// How often the outer process looks whether its own parent is still there.
+/// Interval at which the outer process checks that its parent is alive.
 const LOOK_NANOS: i64 = 500_000_000;
 
 /// Starts the first process of the new namespace, and ends as the command does.

@@ -71,7 +71,7 @@ impl Shell {
         &self.tasks
     }
 
-    /// How a command is caged. One that is judged to only read is held to it.
+    /// Sandbox of a command. One that is judged to only read is held to it.
     pub fn level(&self, mode: Mode, unsandboxed: bool, command: &str) -> SandboxLevel {
         if unsandboxed || !self.support.can_cage() {
             return SandboxLevel::None;

@@ -77,7 +77,7 @@ impl PlacedCheck {
                         .is_any_pair(other, |own_folder, its_folder| own.covers(own_folder, its, its_folder)))
     }
 
-    /// Whether it repaired what another check complained of: a fixer that ended well left nothing behind.
+    /// Returns true if it repaired what another check complained of: a fixer that ended well left nothing behind.
     fn repairs(&self, other: &Self) -> bool {
         self.check.is_fixer && self.check.includes_runner(&other.check) && {
             self.is_any_pair(other, |own, its| is_below(its, own) || is_below(own, its))

@@ -338,7 +338,7 @@ fn is_inline_script(step: &Step) -> bool {
             || (first.is_none() && !step.documents.is_empty()))
 }
 
-/// What a step runs, without its arguments: program and sub-command, or script.
+/// Key of what a step runs, without its arguments: program and sub-command, or script.
 ///
 /// A later success with the same key closes an error: whatever was in the way is gone.
 pub(super) fn command_key(step: &Step) -> String {

@@ -27,7 +27,7 @@ pub(super) enum Family {
     Task,
 }
 
-/// What a runner checks.
+/// Kind of check that a runner does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CheckKind {
     Test,
@@ -35,7 +35,7 @@ pub(super) enum CheckKind {
     Lint,
 }
 
-/// What the arguments of a runner that are no options select.
+/// Meaning of a runner's arguments that are not options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operands {
     /// Packages, folders or files.

@@ -152,7 +152,7 @@ impl Selection {
         has_variants && has_filters && self.covers_targets(folder, other, other_folder)
     }
 
-    /// Whether both name the same files of tests, from whatever folder and by whatever runner.
+    /// Returns true if both name the same test files, from whatever folder and by whatever runner.
     pub(super) fn names_same_files(&self, other: &Self) -> bool {
         let is_same = |own: &str, its: &str| {
             let ends_with = |long: &str, short: &str| {
