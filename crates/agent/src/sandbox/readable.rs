@@ -153,19 +153,62 @@ pub fn credential_paths(home: Option<&Path>, variables: &BTreeMap<OsString, OsSt
     of_home.chain(named).chain(SYSTEM_CREDENTIALS.iter().map(PathBuf::from)).collect()
 }
 
-/// The git folders of a worktree, which lie outside of it. Only if the repository knows this worktree: a `.git` file alone proves
-/// nothing.
+/// The git folders of a worktree, which lie outside of it. Only if the repository knows this worktree: everything that the workspace
+/// holds may be forged, so its git folder must lie in `worktrees/` of the repository that it names.
 pub(super) fn git_folders(workspace: &Path) -> Vec<PathBuf> {
     let folders = || -> Option<Vec<PathBuf>> {
         let link = workspace.join(".git");
-        let text = std::fs::read_to_string(&link).ok()?;
-        let own = workspace.join(text.trim().strip_prefix("gitdir: ")?).canonicalize().ok()?;
-        let back = std::fs::read_to_string(own.join("gitdir")).ok()?;
+        let own =
+            workspace.join(read_pointer(&link)?.trim().strip_prefix("gitdir: ")?).canonicalize().ok()?;
+        let back = read_pointer(&own.join("gitdir"))?;
         let is_known = Path::new(back.trim()).canonicalize().ok()? == link.canonicalize().ok()?;
-        let common =
-            own.join(std::fs::read_to_string(own.join("commondir")).ok()?.trim()).canonicalize().ok()?;
+        let common = own.join(read_pointer(&own.join("commondir"))?.trim()).canonicalize().ok()?;
+        let is_inside = own.parent() == Some(common.join("worktrees").as_path());
         let is_repository = common.join("HEAD").is_file() && common.join("objects").is_dir();
-        (is_known && is_repository).then(|| vec![own, common])
+        (is_known && is_inside && is_repository).then(|| vec![own, common])
     };
     folders().unwrap_or_default()
+}
+
+/// Reads a file that holds one path. Anything but a small regular file is refused: reading a pipe would wait forever.
+fn read_pointer(path: &Path) -> Option<String> {
+    const LONGEST: u64 = 16 << 10;
+    std::fs::symlink_metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= LONGEST)?;
+    std::fs::read_to_string(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A repository, and a workspace whose `.git` file names `own` as its git folder.
+    fn linked(root: &Path, own: &Path) -> (PathBuf, PathBuf) {
+        let (common, workspace) = (root.join("repo/.git"), root.join("workspace"));
+        for folder in [&common.join("objects"), &workspace, own] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(common.join("HEAD"), "ref: refs/heads/main").unwrap();
+        fs::write(workspace.join(".git"), format!("gitdir: {}", own.display())).unwrap();
+        fs::write(own.join("gitdir"), workspace.join(".git").display().to_string()).unwrap();
+        fs::write(own.join("commondir"), common.display().to_string()).unwrap();
+        (common, workspace)
+    }
+
+    #[test]
+    fn a_worktree_reads_its_own_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let own = root.join("repo/.git/worktrees/w");
+        let (common, workspace) = linked(&root, &own);
+        assert_eq!(git_folders(&workspace), [own, common]);
+    }
+
+    #[test]
+    fn a_workspace_cannot_name_another_repository_as_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (_, workspace) = linked(&root, &root.join("workspace/forged"));
+        assert!(git_folders(&workspace).is_empty());
+    }
 }
